@@ -1,0 +1,167 @@
+/* store.h: what a node keeps on disk. One write-ahead log for all shards, one snapshot per shard, one identity file.
+ *
+ * The module is sans-I/O: every byte goes through a struct store_port, so that the server, the simulator, the fuzzers and the offline reader
+ * run the same code on a real or an imagined disk. No thread lives here except in the writer at the end of this page.
+ * The unit of recovery is the write batch: sequence number, length, checksum (FORMAT.md). */
+#ifndef MUSTER_STORE_H
+#define MUSTER_STORE_H
+
+#include <muster/base.h>
+
+/* ---- the port: a folder with files --------------------------------------------------------------------------------- */
+
+/* All calls return 0 or IO, FULL, NOT_FOUND, EXISTS, BUSY (locked by another process). Names are relative to the data folder, without '/'. */
+struct store_port {
+    void *ctx;
+    int  (*open)(void *ctx, const char *name, bool create, bool write, int *ret_file);
+    void (*close)(void *ctx, int file);
+    int  (*read)(void *ctx, int file, uint64_t offset, void *dst, size_t len, size_t *ret_len);   /* short only at the end of the file */
+    int  (*write)(void *ctx, int file, uint64_t offset, const struct bytes *parts, size_t count); /* all or an error; durable only after sync */
+    int  (*sync)(void *ctx, int file);                   /* fdatasync */
+    int  (*size)(void *ctx, int file, uint64_t *ret_bytes);
+    int  (*allocate)(void *ctx, int file, uint64_t bytes);   /* zero-filled to that size, blocks really taken */
+    int  (*truncate)(void *ctx, int file, uint64_t bytes);
+    int  (*rename)(void *ctx, const char *from, const char *to);
+    int  (*remove)(void *ctx, const char *name);
+    int  (*sync_dir)(void *ctx);
+    int  (*list)(void *ctx, void (*each)(void *arg, const char *name), void *arg);
+    int  (*lock)(void *ctx);                             /* one writer per folder, for the life of the port */
+};
+int  store_port_posix_init(struct store_port *port, const char *dir, bool read_only);   /* makes the folder unless read_only */
+void store_port_posix_fini(struct store_port *port);
+
+/* ---- identity --------------------------------------------------------------------------------------------------------- */
+
+struct store_peer { uint32_t node_id; struct uuid incarnation; char address[256]; };       /* host:port of the peer listener */
+struct store_identity {
+    struct uuid cluster_id;
+    uint32_t node_id;
+    struct uuid incarnation;             /* of this folder; made when it was formed */
+    uint32_t shard_count;
+    uint32_t hash_version;               /* of shard = hash(group id) % shards */
+    uint32_t peer_count;                 /* founding members, this node included, ordered by node id */
+    struct store_peer peers[32];
+};
+/* NOT_FOUND: an empty folder, never formed. CORRUPT: the file is there and wrong. Write is atomic (temporary file, fsync, rename, fsync of the folder). */
+int store_identity_read(const struct store_port *port, struct store_identity *ret);
+int store_identity_write(const struct store_port *port, const struct store_identity *identity);
+
+/* ---- the log ---------------------------------------------------------------------------------------------------------- */
+
+enum store_kind {
+    STORE_ENTRY    = 1,                  /* term, index, entry_type, payload; erases every entry of its shard from index on */
+    STORE_TERM     = 2,                  /* term, vote: the newest wins */
+    STORE_SNAPSHOT = 3                   /* term, index: a committed snapshot file of that index is in use; entries up to `trim` are no longer needed */
+};
+struct store_record {
+    uint8_t kind;
+    uint8_t entry_type;                  /* the Raft library's entry type, for STORE_ENTRY */
+    uint32_t shard;
+    uint64_t term;
+    uint64_t index;
+    uint64_t vote;                       /* STORE_TERM: node id, 0 none */
+    uint64_t trim;                       /* STORE_SNAPSHOT */
+    struct bytes payload;                /* borrowed until the write has returned */
+};
+
+struct store_options {
+    uint32_t shard_count;
+    uint64_t segment_bytes;              /* a segment is prewritten to this size */
+    uint64_t reserve_bytes;              /* preallocated file, given up when the disk is full so that votes can still be written */
+    uint64_t entry_max_bytes;
+    void (*warn)(void *ctx, const char *text);
+    void *warn_ctx;
+};
+
+/* What recovery found, shard by shard, handed over by store_open before it returns. */
+struct store_shard_state {
+    uint64_t term, vote;
+    uint64_t snapshot_index, snapshot_term;              /* 0: none */
+    uint64_t first_index, last_index;                    /* entries kept; first > last: none */
+};
+struct store_recovery {
+    void *ctx;
+    void (*shard)(void *ctx, uint32_t shard, const struct store_shard_state *state);
+    /* Each surviving entry, in index order within its shard, after the shard() calls. Payload is borrowed for the call. */
+    void (*entry)(void *ctx, uint32_t shard, uint64_t index, uint64_t term, uint8_t entry_type, struct bytes payload);
+};
+struct store_report {                    /* for log lines, metrics, error texts and the offline reader */
+    uint64_t batches, records, segments;
+    bool torn_tail;                      /* a bad last batch was dropped */
+    uint64_t torn_offset; char torn_file[64];
+    uint64_t corrupt_offset; char corrupt_file[64];      /* set with CORRUPT */
+    char text[512];                      /* what is wrong and what to do, for people */
+};
+
+struct store;
+/* Recovers the log. CORRUPT: a bad batch is followed by a good one with a higher number, a segment is missing, or a snapshot that the log
+ * relies on is missing or bad: nothing was changed, report says where and how to rebuild. A bad last batch is dropped (and overwritten later). */
+int  store_open(struct store **ret, const struct store_port *port, const struct store_options *options, const struct store_recovery *recovery, struct store_report *report);
+void store_close(struct store *s);
+
+/* Writes one batch with all records and syncs it; blocking. One call at a time. On IO the store is dead: every later call fails with IO.
+ * On FULL nothing of the batch counts and the store stays usable: records of kind STORE_TERM alone may use the reserve. */
+int  store_write(struct store *s, const struct store_record *records, size_t count);
+/* Entries of the shard up to index are in a committed snapshot: segments that hold nothing needed are removed (by the thread that writes). */
+int  store_trim(struct store *s, uint32_t shard, uint64_t index);
+/* The shard that pins the oldest segment, and the bytes of log kept; false while nothing pins more than one segment. */
+bool store_oldest(const struct store *s, uint32_t *ret_shard, uint64_t *ret_log_bytes);
+struct store_stats { uint64_t batches, records, bytes, syncs, segments, log_bytes, full_events; };
+void store_stats(const struct store *s, struct store_stats *ret);
+
+/* ---- snapshots: lz4-framed chunks, each with a checksum --------------------------------------------------------------- */
+
+struct store_snapshot_meta {
+    uint32_t shard;
+    uint64_t index, term;
+    uint64_t config_index;               /* of the Raft configuration in force */
+    struct bytes config;                 /* encoded by the raft module; borrowed */
+    uint64_t state_hash;
+};
+struct store_snapshot_writer;
+/* The writer goes to a temporary file; only commit (fsync, rename, fsync of the folder) makes it visible, and removes the older one after
+ * the log says so. Safe to use from a worker thread while the log is written (it shares nothing but the port). */
+int  store_snapshot_create(const struct store_port *port, const struct store_snapshot_meta *meta, struct store_snapshot_writer **ret);
+int  store_snapshot_add(struct store_snapshot_writer *w, struct bytes data);     /* a run of whole records; chunks are cut inside */
+int  store_snapshot_commit(struct store_snapshot_writer *w);     /* frees the writer, also on error */
+void store_snapshot_abort(struct store_snapshot_writer *w);
+
+struct store_snapshot_reader;
+/* Newest valid snapshot of the shard with at least min_index. NOT_FOUND, CORRUPT. meta->config stays valid until close. */
+int  store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
+int  store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret);    /* decompressed data, borrowed until the next call; len 0: the end; CORRUPT */
+/* Raw transfer, resumable: bytes of the file as they are, and a writer that takes them at an offset and verifies all on commit. */
+uint64_t store_snapshot_file_bytes(const struct store_snapshot_reader *r);
+int  store_snapshot_read_raw(struct store_snapshot_reader *r, uint64_t offset, void *dst, size_t len, size_t *ret_len);
+void store_snapshot_close(struct store_snapshot_reader *r);
+struct store_snapshot_sink;
+int  store_snapshot_receive(const struct store_port *port, uint32_t shard, uint64_t index, uint64_t term, struct store_snapshot_sink **ret, uint64_t *ret_have_bytes);
+int  store_snapshot_receive_add(struct store_snapshot_sink *s, uint64_t offset, struct bytes data);
+int  store_snapshot_receive_commit(struct store_snapshot_sink *s);       /* verifies every chunk, then makes it visible; frees */
+void store_snapshot_receive_abort(struct store_snapshot_sink *s);
+
+/* ---- offline reader: reads a folder without changing, locking or creating anything ------------------------------------- */
+
+struct store_visit {
+    void *ctx;
+    void (*batch)(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records);
+    void (*record)(void *ctx, const struct store_record *record);        /* every record in log order, erased ones included */
+    void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta);
+    void (*damage)(void *ctx, bool torn_tail, const char *file, uint64_t offset, const char *text);
+};
+/* 0: clean; TRUNCATED: torn tail; CORRUPT: damage, everything before it was shown. */
+int store_scan(const struct store_port *port, const struct store_visit *visit, struct store_report *report);
+
+/* ---- writer: the log thread of a server -------------------------------------------------------------------------------- */
+
+struct store_writer;
+/* wake is called on the log thread after each finished batch (the server gives uv_async_send). */
+int  store_writer_start(struct store_writer **ret, struct store *s, void (*wake)(void *ctx), void *wake_ctx);
+/* One batch may be outstanding: BUSY otherwise. Records and payloads are borrowed until the result is polled. */
+int  store_writer_submit(struct store_writer *w, const struct store_record *records, size_t count);
+bool store_writer_poll(struct store_writer *w, int *ret_result);         /* true once per finished batch */
+bool store_writer_busy(const struct store_writer *w);
+void store_writer_trim(struct store_writer *w, uint32_t shard, uint64_t index);      /* runs between batches */
+void store_writer_stop(struct store_writer *w);          /* waits for the batch in flight */
+
+#endif
