@@ -1,0 +1,221 @@
+/* group.h: the pure library. What a group is, what a request does to it, what a record means.
+ *
+ * decide says what happened and what to answer, and changes nothing; apply changes the state and decides nothing and cannot fail. Between them
+ * stands the replicated log. No clock, I/O, heap of its own (struct pool is handed in), randomness or floating point: whatever cannot be repeated
+ * enters through struct group_op and is written into a record. The server, the simulator, the fuzzers and the CLI's replay run this code.
+ *
+ * One struct group_set is the whole state of one shard: its groups with members and offsets, and, in shard 0, the catalogue (topics, configs, nodes). */
+#ifndef MUSTER_GROUP_H
+#define MUSTER_GROUP_H
+
+#include <muster/base.h>
+#include <muster/wire.h>
+#include <muster/messages.h>
+
+struct group_set;
+
+/* ---- what decide is told ----------------------------------------------------------------------------------------------- */
+
+/* The one interface through which group logic sees topics (the embedded catalogue now; an upstream cluster later). */
+struct topic_view { struct str name; struct uuid id; int32_t partitions; };
+struct topics {
+    const void *ctx;
+    bool (*by_name)(const void *ctx, struct str name, struct topic_view *ret);
+    bool (*by_id)(const void *ctx, struct uuid id, struct topic_view *ret);
+    /* Whether a topic of that id was deleted (and not merely never seen). */
+    bool (*was_deleted)(const void *ctx, struct uuid id);
+};
+
+/* Broker settings, from the node's configuration. Times in ms, sizes in bytes; defaults are Kafka's. */
+struct group_settings {
+    int32_t initial_rebalance_delay_ms;          /* group.initial.rebalance.delay.ms, 3000 */
+    int32_t min_session_timeout_ms;              /* 6000 */
+    int32_t max_session_timeout_ms;              /* 1800000 */
+    int32_t new_member_join_timeout_ms;          /* 300000: a member of a first join that has not been answered */
+    int32_t group_max_size;                      /* group.max.size */
+    int32_t offset_metadata_max_bytes;           /* 4096 */
+    int64_t offsets_retention_ms;                /* offsets.retention.minutes */
+    int32_t default_partitions;                  /* num.partitions */
+    int16_t default_replication_factor;
+    int32_t max_partitions_per_topic;
+    int32_t max_topics;
+    int32_t node_count;                          /* bounds replication factors, as brokers do */
+    bool    commit_owned_only;                   /* muster.classic.commit.owned.only */
+    bool    rebalance_on_partition_change;       /* muster.classic.rebalance.on.partition.change */
+    int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
+    int64_t max_state_bytes;
+    int64_t reserved_groups, reserved_members, reserved_bytes;   /* what decisions in flight will take; coord keeps count */
+};
+
+enum group_op_kind {
+    /* Requests; `request` is the decoded message named behind. Gate classes: see group_op_class(). */
+    GROUP_JOIN,              /* struct join_group_request */
+    GROUP_SYNC,              /* struct sync_group_request */
+    GROUP_HEARTBEAT,         /* struct heartbeat_request */
+    GROUP_LEAVE,             /* struct leave_group_request */
+    GROUP_OFFSET_COMMIT,     /* struct offset_commit_request */
+    GROUP_OFFSET_FETCH,      /* struct offset_fetch_request_offset_fetch_request_group (v0-7 are brought into that form by api) */
+    GROUP_OFFSET_DELETE,     /* struct offset_delete_request */
+    GROUP_DESCRIBE,          /* NULL: the group of group_id */
+    GROUP_DELETE,            /* NULL */
+    /* Not from clients. */
+    GROUP_TIMER,             /* `timer` fired */
+    GROUP_TAKEOVER,          /* this node has become the group's coordinator: drop what no client can know of */
+    GROUP_RETENTION,         /* expire the group's offsets, and the group when nothing is left */
+    GROUP_TOPICS_CHANGED,    /* the catalogue changed: drop offsets of deleted topics, rebalance where configured */
+    /* Shard 0. */
+    CATALOG_CREATE_TOPICS,       /* struct create_topics_request */
+    CATALOG_CREATE_PARTITIONS,   /* struct create_partitions_request */
+    CATALOG_DELETE_TOPICS,       /* struct delete_topics_request */
+    CATALOG_ALTER_CONFIGS,       /* struct incremental_alter_configs_request */
+    CATALOG_SET_END,             /* struct set_end_offset_request */
+    CATALOG_REGISTER_NODE,       /* struct register_node_request */
+    CATALOG_PRODUCER_ID,         /* struct init_producer_id_request */
+    /* Any shard: records how far of the catalogue it has acted on. */
+    CATALOG_CURSOR               /* `catalog_index` */
+};
+
+enum group_op_class {
+    GROUP_CLASS_MEMBERSHIP,  /* decided on an overlay when others of the turn came before; waits while a membership change is in flight */
+    GROUP_CLASS_COMMIT,      /* passes beside other commits; waits while a membership change is in flight */
+    GROUP_CLASS_READ,        /* waits until everything of the group in flight is applied */
+    GROUP_CLASS_EXCLUSIVE    /* as READ, and nothing else of the group is decided until it is applied */
+};
+enum group_op_class group_op_class(enum group_op_kind kind);
+const char *group_op_name(enum group_op_kind kind);       /* "join", "offset_commit", ... */
+
+struct group_caller { struct str client_id, host; };      /* host as Kafka shows it: "/127.0.0.1" */
+
+enum group_timer_kind {
+    GROUP_TIMER_SESSION,         /* member_id has not been heard of for its session timeout */
+    GROUP_TIMER_REBALANCE,       /* the join phase is over: drop members that have not rejoined */
+    GROUP_TIMER_INITIAL_DELAY,   /* the first join of an empty group has waited long enough */
+    GROUP_TIMER_SYNC,            /* members that have not sent SyncGroup by the rebalance timeout are removed */
+    GROUP_TIMER_PENDING_ID       /* an id handed out with MEMBER_ID_REQUIRED was not used */
+};
+/* A timer is named by kind, group and member; arming it again replaces it. What the decision needs when it fires travels in it. */
+struct group_timer {
+    enum group_timer_kind kind;
+    struct str group_id, member_id;              /* member_id empty for timers of the group */
+    int32_t epoch;                               /* generation it was armed for: a late one decides nothing */
+    int32_t remaining_ms;                        /* INITIAL_DELAY: what is left of the rebalance timeout */
+    int32_t seen_members;                        /* INITIAL_DELAY: members at arming; more now: wait once more */
+};
+struct group_timer_wish { struct group_timer timer; int64_t delay_ms; };      /* delay -1: cancel */
+
+struct group_op {
+    enum group_op_kind kind;
+    int16_t api_key, api_version;                /* for the answer's form and the log's readers; -1 when not from a client */
+    struct str group_id;
+    const void *request;
+    bool waiting;                                /* asked again after GROUP_WAIT: may only answer or wait on */
+    struct group_caller caller;
+    struct group_timer timer;                    /* GROUP_TIMER */
+    int64_t clock_ms;                            /* shard clock */
+    int64_t wall_ms;                             /* for people, and for Kafka's timestamps */
+    struct uuid fresh_id;                        /* drawn for this op: new member ids, topic ids (topics i > 0 use hash_bytes of it and i) */
+    uint64_t next_index;                         /* the log index the records will have or exceed: creation order of topics */
+    int64_t catalog_index;
+    const struct topics *topics;
+    const struct group_set *catalog;             /* shard 0's state as applied on this node (group configs live there) */
+    const struct group_settings *settings;
+};
+
+/* ---- what decide says ------------------------------------------------------------------------------------------------- */
+
+enum group_verdict {
+    GROUP_ANSWER,            /* `answer` goes out when the records (if any) are applied, else after the turn's confirmation round */
+    GROUP_WAIT,              /* the request is parked; after apply, and whenever group_phase() moves, it is asked again with `waiting` */
+    GROUP_SILENT             /* nothing to answer (timers, sweeps) */
+};
+struct record_list { struct record *v; size_t len, cap; size_t bytes; };      /* in the arena */
+
+struct group_out {
+    struct record_list records;                  /* empty: nothing happened */
+    enum group_verdict verdict;
+    const void *answer;                          /* see group_op_kind: the response struct of the API; for OFFSET_FETCH, DESCRIBE and DELETE the
+                                                    group's part of it (offset_fetch_response_offset_fetch_response_group, describe_groups_response_described_group,
+                                                    delete_groups_response_deletable_group_result); for CATALOG_*: the API's response */
+    int16_t error;                               /* the Kafka error the answer carries at its top, for logs and metrics */
+    const char *rule;                            /* the rule that fired: "join: new member", "heartbeat: stale generation"; static text */
+    struct str reason;                           /* the client's own reason, where it gave one */
+    struct group_timer_wish *timers;             /* armed when the records are applied, or at once without records; in the arena */
+    size_t timer_count;
+    bool more;                                   /* a sliced operation (GROUP_DELETE, RETENTION, TOPICS_CHANGED) is not finished: ask again after apply */
+};
+
+/* Decides one op against the state as applied (or an overlay). Everything it returns lies in the arena or is static. Pure. */
+void group_decide(const struct group_set *set, const struct group_op *op, struct arena *arena, struct group_out *ret);
+/* The answer of that op with a coordinator error (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, ...) in every place a client of that version looks. */
+void group_refuse(const struct group_op *op, int16_t error, struct arena *arena, struct group_out *ret);
+
+/* ---- state -------------------------------------------------------------------------------------------------------------- */
+
+struct group_set *group_set_new(struct pool *pool, uint32_t shard);
+void group_set_free(struct group_set *set);
+void group_set_clear(struct group_set *set);             /* before a restore */
+
+/* Applies one log entry (wire message LogEntry). scratch is cleared by the caller. An entry that does not decode, or whose revision of a group does not match, is a bug or
+ * damage: false with *ret_why set, and the node must stop. on_group is called once for each group the entry touched, after all its records. */
+bool group_apply_entry(struct group_set *set, uint64_t index, struct bytes entry, struct arena *scratch,
+                       void (*on_group)(void *ctx, struct str group_id), void *ctx, const char **ret_why);
+/* One record, for overlays, restore and replay. Cannot fail for records that decode; false otherwise. index: of the entry. */
+bool group_apply(struct group_set *set, uint64_t index, struct record record, struct arena *scratch);
+
+/* A private copy of one group (members shared until touched, offsets not at all): decide and group_apply work on it, the base stays as it is. */
+struct group_set *group_overlay_new(const struct group_set *base, struct str group_id);
+void group_overlay_free(struct group_set *overlay);
+
+int64_t  group_revision(const struct group_set *set, struct str group_id);       /* entries that touched it since it exists; 0: unknown group */
+uint64_t group_phase(const struct group_set *set, struct str group_id);          /* moves when parked joins or syncs may have an answer */
+uint64_t group_set_hash(const struct group_set *set);    /* order-independent over the live records' bytes */
+int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the newest entry applied, ms */
+int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */
+uint64_t group_set_catalog_index(const struct group_set *set);   /* shard 0: index of the newest entry that changed topics or configs */
+
+struct group_set_counts { int64_t groups, members, offsets, topics, bytes; };
+void group_set_counts(const struct group_set *set, struct group_set_counts *ret);
+
+/* The timers a new coordinator arms: every one in full. */
+void group_set_timers(const struct group_set *set, const struct group_settings *settings, void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+/* Group ids in order: the first one after `after` (null: the first of all); null at the end. Borrowed until the next apply. */
+struct str group_set_next(const struct group_set *set, struct str after);
+/* Whether the group needs a GROUP_TAKEOVER (it is in a join phase). */
+bool group_needs_takeover(const struct group_set *set, struct str group_id);
+
+struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic", state "Stable": Kafka's words */
+bool group_listing(const struct group_set *set, struct str group_id, struct group_listing *ret);
+
+/* ---- snapshots: the state as records ------------------------------------------------------------------------------------- */
+
+/* Freezes the state as of now; later changes copy what they are about to overwrite (record by record). One at a time. */
+void group_snapshot_begin(struct group_set *set);
+/* The next run of records, encoded (int32 key length, key, int32 value length, value; big-endian), about `budget` bytes, appended to out. false: it was the last. */
+bool group_snapshot_next(struct group_set *set, size_t budget, struct buf *out);
+void group_snapshot_end(struct group_set *set);
+/* Takes runs written by group_snapshot_next. The first record is a SnapshotHeader-like record of our own that carries clock, cursor and revisions. 0 or MALFORMED. */
+int  group_restore(struct group_set *set, struct bytes run, struct arena *scratch);
+
+/* ---- catalogue (shard 0), read side ------------------------------------------------------------------------------------------ */
+
+void catalog_topics(const struct group_set *shard0, struct topics *ret);         /* borrowed: valid as long as the set */
+struct catalog_topic { struct str name; struct uuid id; int32_t partitions; int16_t replication_factor; };
+/* Topics in name order; name null: from the start. false at the end. */
+bool catalog_next_topic(const struct group_set *shard0, struct str after, struct catalog_topic *ret);
+bool catalog_find_topic(const struct group_set *shard0, struct str name, struct catalog_topic *ret);
+bool catalog_find_topic_id(const struct group_set *shard0, struct uuid id, struct catalog_topic *ret);
+int64_t catalog_end_offset(const struct group_set *shard0, struct uuid topic_id, int32_t partition);     /* 0 until set */
+struct catalog_node { int32_t node_id; struct uuid incarnation; struct str host; int32_t port; struct str peer_address, rack; };
+bool catalog_next_node(const struct group_set *shard0, int32_t after, struct catalog_node *ret);         /* after -1: the first */
+
+/* Configs: resource types 2 topic, 4 broker (name "" for the cluster default), 32 group. */
+bool catalog_config(const struct group_set *shard0, int8_t resource_type, struct str resource, struct str name, struct str *ret);
+/* Answers DescribeConfigs for one resource: every key known for it with default, override, source, synonyms, type and help text, as Kafka does. broker values come through
+ * `broker_value` (ctx, key) -> text or null. result is filled in the arena. */
+struct catalog_broker_values { const void *ctx; struct str (*get)(const void *ctx, struct str key, struct arena *arena); bool (*next)(const void *ctx, struct str after, struct str *ret_key); };
+void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_describe_configs_resource *resource, bool synonyms, bool documentation,
+                             const struct catalog_broker_values *broker, struct arena *arena, struct describe_configs_response_describe_configs_result *ret);
+/* Resources that have configs, for ListConfigResources. */
+bool catalog_next_config_resource(const struct group_set *shard0, int8_t resource_type, struct str after, struct str *ret);
+
+#endif

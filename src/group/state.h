@@ -1,0 +1,148 @@
+/* state.h: the state of a shard, private to src/group. Changed by apply alone.
+ *
+ * Replicated state lives in ordered trees and arrays (iteration order comes from keys); hash tables are for lookup only. Every object made by a
+ * record keeps that record's hash, so that the set's hash can be kept by adding and subtracting. Every byte comes from set->pool. */
+#ifndef MUSTER_GROUP_STATE_H
+#define MUSTER_GROUP_STATE_H
+
+#include <bsd/sys/queue.h>
+#include <bsd/sys/tree.h>
+#include <muster/group.h>
+
+/* ---- offsets (src/group/offsets) -------------------------------------------------------------------------------------- */
+
+struct topic_name {                      /* interned: one per name in the set, counted */
+    RB_ENTRY(topic_name) link;
+    struct str name;
+    int64_t references;
+};
+RB_HEAD(topic_name_tree, topic_name);
+
+struct offset {
+    RB_ENTRY(offset) link;               /* by topic name, then partition */
+    struct topic_name *topic;
+    int32_t partition;
+    int32_t leader_epoch;                /* -1: none */
+    int64_t offset;
+    int64_t commit_clock_ms;             /* shard clock: what retention is measured on */
+    int64_t commit_wall_ms;              /* what clients and logs see */
+    int64_t expire_wall_ms;              /* -1, or the explicit retention of commit versions 2 to 4 (then on the shard clock, too) */
+    struct uuid topic_id;                /* zero: not known at commit */
+    struct str metadata;
+    uint64_t record_hash;
+};
+RB_HEAD(offset_tree, offset);
+
+/* ---- classic groups (src/group/classic) ---------------------------------------------------------------------------------- */
+
+enum classic_state { CLASSIC_EMPTY, CLASSIC_PREPARING, CLASSIC_COMPLETING, CLASSIC_STABLE, CLASSIC_DEAD, CLASSIC_STATE_COUNT };
+
+struct classic_protocol { struct str name; struct bytes metadata; };
+
+struct classic_member {                  /* immutable once made: apply puts a new one in its place, so overlays can share it */
+    int32_t references;
+    struct str member_id, instance_id;   /* instance null: dynamic */
+    struct str client_id, client_host;
+    int32_t session_timeout_ms, rebalance_timeout_ms;
+    int32_t join_generation;             /* the generation it has joined for: group generation + 1 while it waits in a join phase */
+    bool id_delivered;
+    struct classic_protocol *protocols; int32_t protocol_count;
+    struct bytes assignment; int32_t assignment_generation;
+    uint64_t record_hash, assignment_hash;
+};
+struct classic_pending_id { struct str member_id; int32_t session_timeout_ms; uint64_t record_hash; };
+
+struct classic {
+    enum classic_state state;
+    bool exists;                         /* a ClassicGroup record is live */
+    int32_t generation;
+    struct str protocol_type, protocol_name, leader;     /* name and leader may be null */
+    int64_t state_clock_ms, state_wall_ms;
+    bool skip_assignment;
+    struct classic_member **members; int32_t member_count, member_capacity;      /* sorted by member id */
+    struct classic_pending_id *pending; int32_t pending_count, pending_capacity; /* sorted by member id */
+    uint64_t record_hash;
+};
+
+/* ---- a group ---------------------------------------------------------------------------------------------------------------- */
+
+enum group_type { GROUP_CLASSIC };       /* consumer and streams follow */
+
+struct group {
+    RB_ENTRY(group) link;                /* by id */
+    struct str id;
+    enum group_type type;
+    int64_t revision;
+    uint64_t phase;
+    struct classic classic;
+    struct offset_tree offsets;
+    int64_t offset_count;
+};
+RB_HEAD(group_tree, group);
+
+/* ---- catalogue (src/group/catalog) ---------------------------------------------------------------------------------------------- */
+
+struct catalog;                          /* catalog/state.h; made for shard 0 and for replay */
+
+/* ---- the set ------------------------------------------------------------------------------------------------------------------------ */
+
+struct snapshot_cut;                     /* snapshot.c */
+
+struct group_set {
+    struct pool *pool;
+    uint32_t shard;
+    const struct group_set *base;        /* an overlay's base; NULL for a real set */
+    struct group_tree groups;            /* plus a lookup table, set.c */
+    struct group_table *table;
+    struct topic_name_tree topic_names;
+    struct catalog *catalog;
+    struct group_set_counts counts;
+    uint64_t hash;
+    int64_t clock_ms;
+    int64_t cursor; uint64_t cursor_hash;
+    struct snapshot_cut *cut;            /* a snapshot is being taken */
+};
+
+struct group *group_find(const struct group_set *set, struct str id);                    /* NULL: unknown */
+struct group *group_find_or_add(struct group_set *set, struct str id);
+void          group_remove_if_gone(struct group_set *set, struct group *g);             /* frees a group that no live record stands for */
+
+/* Dispatched from group_apply by record type; one function per record, in the folder that owns it. value NULL: tombstone. */
+struct apply_context { struct group_set *set; uint64_t index; uint64_t record_hash; struct record raw; };
+void classic_apply_group(const struct apply_context *c, const struct classic_group_key *key, const struct classic_group_value *value);
+void classic_apply_member(const struct apply_context *c, const struct classic_member_key *key, const struct classic_member_value *value);
+void classic_apply_assignment(const struct apply_context *c, const struct classic_assignment_key *key, const struct classic_assignment_value *value);
+void classic_apply_pending_id(const struct apply_context *c, const struct classic_pending_id_key *key, const struct classic_pending_id_value *value);
+void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value);
+void catalog_apply(const struct apply_context *c, const struct wire_decoded_record *record);
+
+/* decide: each folder answers for its ops. */
+struct decision { const struct group_set *set; const struct group_op *op; struct arena *arena; struct group_out *out; };
+void out_record(struct decision *d, int16_t type, const void *key, int16_t value_version, const void *value);    /* value NULL: tombstone */
+void out_timer(struct decision *d, enum group_timer_kind kind, struct str member_id, int32_t epoch, int64_t delay_ms);
+void out_rule(struct decision *d, const char *rule);
+
+void classic_decide_join(struct decision *d);
+void classic_decide_sync(struct decision *d);
+void classic_decide_heartbeat(struct decision *d);
+void classic_decide_leave(struct decision *d);
+void classic_decide_timer(struct decision *d);
+void classic_decide_takeover(struct decision *d);
+void classic_decide_topics_changed(struct decision *d);                                  /* the rebalance half of GROUP_TOPICS_CHANGED */
+void classic_describe(struct decision *d, const struct group *g, struct describe_groups_response_described_group *ret);
+/* Commit rights: the Kafka error for this committer, 0 when it may. in_out: the request as sent. */
+int16_t classic_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request);
+bool  classic_owns(const struct classic_member *m, struct str topic, int32_t partition);  /* from its consumer-protocol assignment */
+bool  classic_subscribed(struct decision *d, const struct group *g, struct str topic, bool *ret_known);  /* known false: the subscription cannot be read */
+void  classic_tombstones(struct decision *d, const struct group *g);                     /* of every classic record of the group, its own last */
+int16_t classic_may_delete(const struct group *g);
+
+void offsets_decide_commit(struct decision *d);
+void offsets_decide_fetch(struct decision *d);
+void offsets_decide_delete(struct decision *d);
+void offsets_decide_group_delete(struct decision *d);
+void offsets_decide_retention(struct decision *d);
+void offsets_decide_topics_changed(struct decision *d);
+void catalog_decide(struct decision *d);
+
+#endif
