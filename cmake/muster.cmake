@@ -4,10 +4,13 @@
 #       static library muster_NAME. Its folder is on its own include path and on no one else's. PUBLIC libraries come along for
 #       whoever links it, PRIVATE ones stay inside.
 #   muster_program(NAME SOURCES main.c [LIBS libs..])
-#       executable bin/NAME.
+#       executable bin/NAME; `muster_programs` builds all of these.
 #   muster_test(NAME SOURCES a_test.c [LIBS libs..] [PRIVATE_OF libs..] [LABEL unit] [TIMEOUT 60] [ARGS ..] [WRAP functions..])
 #       cmocka program bin/tests/NAME, registered with ctest as LABEL/NAME under its label. PRIVATE_OF puts the private headers of
 #       these libraries (muster_NAME) on its include path: for tests only. WRAP interposes functions at link time (--wrap).
+#   muster_fuzz(NAME SOURCES fuzz_x.c CORPUS folder [LIBS libs..] [PRIVATE_OF libs..])
+#       LLVMFuzzerTestOneInput in SOURCES. With the fuzz preset a libFuzzer program bin/fuzz/NAME; in every other build a program that
+#       runs the corpus once. Both are registered with ctest as fuzz/NAME and run exactly the corpus.
 #
 # Headers: include/muster is for everyone, <build>/gen holds generated public headers (include them as <muster/...>).
 
@@ -81,6 +84,8 @@ function(muster_library name)
     target_link_libraries(muster_${name} PUBLIC muster_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
+add_custom_target(muster_programs)
+
 function(muster_program name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -89,6 +94,7 @@ function(muster_program name)
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE muster_options ${arg_LIBS})
+    add_dependencies(muster_programs ${name})
 endfunction()
 
 function(muster_test name)
@@ -116,4 +122,29 @@ function(muster_test name)
     endforeach()
     add_test(NAME ${arg_LABEL}/${name} COMMAND ${target} ${arg_ARGS} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     set_tests_properties(${arg_LABEL}/${name} PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+function(muster_fuzz name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SOURCES;LIBS;PRIVATE_OF")
+    if(arg_UNPARSED_ARGUMENTS OR NOT arg_CORPUS)
+        message(FATAL_ERROR "muster_fuzz(${name}): needs SOURCES and CORPUS; unexpected: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    get_filename_component(corpus ${arg_CORPUS} ABSOLUTE)
+    set(target fuzz_${name})
+    if(MUSTER_FUZZ)
+        add_executable(${target} ${arg_SOURCES})
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+        set(run ${target} -runs=0 ${corpus})
+    else()
+        add_executable(${target} ${arg_SOURCES} ${CMAKE_SOURCE_DIR}/cmake/corpus_main.c)
+        set(run ${target} ${corpus})
+    endif()
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/fuzz)
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests/lib)
+    foreach(lib IN LISTS arg_PRIVATE_OF)
+        target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:${lib},SOURCE_DIR>)
+    endforeach()
+    target_link_libraries(${target} PRIVATE muster_options ${arg_LIBS})
+    add_test(NAME fuzz/${name} COMMAND ${run})
+    set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
