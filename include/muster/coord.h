@@ -1,0 +1,117 @@
+/* coord.h: who may answer now. Takes decoded requests from api, decides them with the group library, puts the records of a turn into one entry a shard,
+ * and lets an answer out only when it is true: after its entry is applied, or after a confirmation round.
+ *
+ * One struct coord per node, all shards inside; everything on the loop thread. Requests are struct coord_request, made by the caller with the memory they
+ * need (an arena that holds the decoded message) and given back through done() exactly once. */
+#ifndef MUSTER_COORD_H
+#define MUSTER_COORD_H
+
+#include <muster/group.h>
+#include <muster/replica.h>
+
+struct coord;
+
+struct coord_options {
+    struct group_settings settings;              /* of this node; budgets are a shard's share */
+    uint32_t shard_count;
+    size_t entry_max_bytes;                      /* muster.entry.max.bytes */
+    int64_t election_timeout_us;                 /* deadlines advance only while a majority was heard of within this */
+    int64_t stall_us;                            /* a turn that comes later than this after the one before gives all deadlines the lost time */
+    int64_t retention_check_us;
+    size_t max_parked;                           /* requests inside coord; beyond it new ones are refused with COORDINATOR_NOT_AVAILABLE */
+    bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
+};
+
+/* Calls out of coord; from within coord_* calls only. */
+struct coord_events {
+    void *ctx;
+    void (*draw_id)(void *ctx, struct uuid *ret);            /* 16 random bytes */
+    int64_t (*wall_ms)(void *ctx);
+    /* The connection's owner should close it: its members have to rejoin at once (signal = close). */
+    void (*close_connection)(void *ctx, uint64_t connection);
+    /* State that must stop the node: a broken entry, a revision that does not match. */
+    void (*fatal)(void *ctx, const char *text);
+    /* For the log and the metrics. */
+    void (*decided)(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out);
+};
+
+int  coord_new(struct coord **ret, const struct coord_options *options, const struct coord_events *events);
+void coord_free(struct coord *c);
+/* The replica's events are coord's: give them to the replica when it is made, then tell coord of the replica. Before that nothing may be submitted. */
+void coord_replica_events(struct coord *c, struct replica_events *ret);
+void coord_attach(struct coord *c, struct replica *r);
+
+/* ---- requests ------------------------------------------------------------------------------------------------------------------- */
+
+struct coord_request;
+/* answer: see struct group_out; NULL when the request was cancelled. Lies in request->arena. The request is the caller's again. */
+typedef void coord_done_fn(struct coord_request *request, int16_t error, const void *answer);
+
+struct coord_request {
+    struct group_op op;                          /* kind, api_key, api_version, group_id, request, caller: by the caller; the rest by coord */
+    struct arena *arena;                         /* holds the message; takes the answer */
+    uint64_t connection;                         /* for close_connection; 0: none */
+    coord_done_fn *done;
+    void *ctx;
+    /* coord's own */
+    struct {
+        struct coord_request *next;
+        uint8_t state;
+        uint32_t shard;
+        uint64_t term, index, round;
+        uint64_t phase;
+        const void *answer;
+        int16_t error;
+        struct group_timer_wish *timers; size_t timer_count;
+        uint64_t timer_serial;
+    } in;
+};
+/* Takes the request. done() may be called before it returns (refusals), at the end of this turn or later. */
+void coord_submit(struct coord *c, struct coord_request *request);
+/* The client has gone: the request's effects stand, its answer is not wanted. done is called with answer NULL, now or later. */
+void coord_cancel(struct coord *c, struct coord_request *request);
+
+/* A read of several groups or of the catalogue that must be confirmed: calls done with error 0 once what the callback sees is true, or with a coordinator error.
+ * Used for ListGroups (of one shard), describe_configs and other reads of shard state by api: `read` runs on the loop against the applied state of the shard. */
+struct coord_read {
+    uint32_t shard;
+    bool local;                                  /* no confirmation: the node's applied copy will do (Metadata) */
+    void (*read)(struct coord_read *read, const struct group_set *set);
+    void (*done)(struct coord_read *read, int16_t error);
+    void *ctx;
+    struct { struct coord_read *next; uint64_t round, term; } in;
+};
+void coord_submit_read(struct coord *c, struct coord_read *read);
+
+/* ---- turns and time -------------------------------------------------------------------------------------------------------------- */
+
+/* At the start of a turn, before its requests: now_us, monotonic. Sockets are drained before coord_expire is called. */
+void    coord_turn_begin(struct coord *c, int64_t now_us);
+/* Fires what is due, after the turn's requests were submitted. */
+void    coord_expire(struct coord *c);
+/* Proposes the turn's entries. The owner calls replica_flush next. */
+void    coord_turn_end(struct coord *c);
+/* When the next deadline may be due, for the loop's timer; INT64_MAX: none. */
+int64_t coord_next_deadline_us(const struct coord *c);
+
+/* ---- questions ---------------------------------------------------------------------------------------------------------------------- */
+
+uint32_t coord_shard_of(const struct coord *c, struct str group_id);
+/* 0 serving here; NOT_COORDINATOR (16), LOAD_IN_PROGRESS (14) or NOT_AVAILABLE (15) otherwise; ret_leader: 0 when unknown. */
+int16_t  coord_shard_state(const struct coord *c, uint32_t shard, uint32_t *ret_leader);
+const struct group_set *coord_set(const struct coord *c, uint32_t shard);        /* applied state; borrowed for this turn */
+struct replica *coord_replica(const struct coord *c);
+/* Calls back once this node has applied the catalogue up to index, or at once when it has; used to answer config changes after all nodes have them. */
+uint64_t coord_applied_index(const struct coord *c, uint32_t shard);
+
+struct coord_stats {
+    uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
+    uint64_t parked, queued, timers;
+};
+void coord_stats(const struct coord *c, struct coord_stats *ret);
+
+/* Remaining times of a shard's timers, for a graceful transfer; and their arrival at the new leader. */
+void coord_handover_export(struct coord *c, uint32_t shard, struct buf *out);
+void coord_handover_import(struct coord *c, uint32_t shard, struct bytes data);
+
+#endif
