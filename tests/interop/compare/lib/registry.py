@@ -1,0 +1,39 @@
+"""The request scripts, by name, and the broker settings they want."""
+
+# One cluster is started per profile; both systems get the same settings.
+PROFILES = {
+    "base": {"group.initial.rebalance.delay.ms": "0"},
+    "delay": {"group.initial.rebalance.delay.ms": "2000"},
+    "limits": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.max.size": "4",
+        "group.min.session.timeout.ms": "1000",
+        "group.max.session.timeout.ms": "20000",
+        "offset.metadata.max.bytes": "64",
+    },
+    "retention": {
+        "group.initial.rebalance.delay.ms": "0",
+        "offsets.retention.minutes": "1",
+        "offsets.retention.check.interval.ms": "2000",
+    },
+}
+
+SCRIPTS = {}
+
+
+class Script:
+    def __init__(self, name, profile, function):
+        self.name = name
+        self.profile = profile
+        self.function = function
+        self.about = " ".join((function.__doc__ or "").split())
+
+
+def script(name, profile="base"):
+    """Registers a function of a Session as a request script."""
+    def register(function):
+        if name in SCRIPTS:
+            raise ValueError(f"two scripts named {name}")
+        SCRIPTS[name] = Script(name, profile, function)
+        return function
+    return register
