@@ -31,9 +31,18 @@ struct coord_events {
     void (*close_connection)(void *ctx, uint64_t connection);
     /* State that must stop the node: a broken entry, a revision that does not match. */
     void (*fatal)(void *ctx, const char *text);
-    /* For the log and the metrics. */
+    /* Messages of other layers between nodes (channels below COORD_CHANNEL_FIRST), and the state of the connections. */
+    void (*message)(void *ctx, uint32_t from, uint16_t channel, struct bytes data);
+    void (*peer)(void *ctx, uint32_t node, bool connected);
+    /* A shard changed hands, or the catalogue was changed and applied here; NULL: nobody cares. */
+    void (*role)(void *ctx, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader);
+    void (*catalog_changed)(void *ctx, uint64_t index);
+    /* For the log and the metrics; NULL: nobody cares. */
     void (*decided)(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out);
 };
+
+/* Channels of replica_send that coord keeps for itself; everything below is the owner's. */
+enum { COORD_CHANNEL_FIRST = 0x100, COORD_CHANNEL_BARRIER_ASK = 0x100, COORD_CHANNEL_BARRIER_ANSWER = 0x101, COORD_CHANNEL_TIMERS = 0x102 };
 
 int  coord_new(struct coord **ret, const struct coord_options *options, const struct coord_events *events);
 void coord_free(struct coord *c);
@@ -91,7 +100,7 @@ void    coord_turn_begin(struct coord *c, int64_t now_us);
 void    coord_expire(struct coord *c);
 /* Proposes the turn's entries. The owner calls replica_flush next. */
 void    coord_turn_end(struct coord *c);
-/* When the next deadline may be due, for the loop's timer; INT64_MAX: none. */
+/* When the next deadline may be due, for the loop's timer; 0: another turn is wanted at once; INT64_MAX: none. */
 int64_t coord_next_deadline_us(const struct coord *c);
 
 /* ---- questions ---------------------------------------------------------------------------------------------------------------------- */
