@@ -263,6 +263,9 @@ class Session:
     def _foreign(self, name):
         return name.startswith("__") or (name.startswith("z") and name[7:8] == "-" and not name.startswith(self.prefix))
 
+    def pause(self, seconds):
+        time.sleep(seconds)
+
     # ---- names
 
     def group(self, name):
@@ -367,6 +370,33 @@ class Session:
     def member(self, conn, group, **options):
         """A member id as KIP-394 hands it out, outside the story's point: the first join and its answer."""
         return self.join(conn, group, **options)["MemberId"]
+
+    def stable_pair(self, group, version=3, session=10000, rebalance=10000, metadata=None, names="AB"):
+        """Two members of a stable group: ((conn, id), (conn, id), generation). The first one leads."""
+        a, b = self.conn(names[0], group), self.conn(names[1], group)
+        options = {"version": version, "session": session, "rebalance": rebalance}
+        if metadata is not None:
+            options["protocols"] = [("range", metadata)]
+        one = self.join(a, group, **options)["MemberId"]
+        waiting = self.send_join(b, group, **options).still_waiting(0.2)
+        generation = self.join(a, group, member=one, **options)["GenerationId"]
+        two = waiting.wait()["MemberId"]
+        follower = self.send_sync(b, group, generation, two).still_waiting(0.2)
+        self.sync(a, group, generation, one, [(one, b"for-a"), (two, b"for-b")])
+        follower.wait()
+        return (a, one), (b, two), generation
+
+    def stable_one(self, conn, group, version=9, instance=None, metadata=None, session=10000, rebalance=10000):
+        """A member alone in a stable group: (id, generation)."""
+        options = {"version": version, "instance": instance, "session": session, "rebalance": rebalance}
+        if metadata is not None:
+            options["protocols"] = [("range", metadata)]
+        answer = self.join(conn, group, **options)
+        if answer["ErrorCode"] == 79:
+            answer = self.join(conn, group, member=answer["MemberId"], **options)
+        member, generation = answer["MemberId"], answer["GenerationId"]
+        self.sync(conn, group, generation, member, [(member, b"all")], instance=instance)
+        return member, generation
 
     def send_sync(self, conn, group, generation, member, assignments=(), version=5, instance=None, kind="consumer",
                   protocol="range"):
