@@ -5,7 +5,10 @@
  *     request JoinGroup  ->  struct join_group_request   wire_join_group_request
  *     response JoinGroup ->  struct join_group_response  wire_join_group_response
  *     record OffsetCommit -> struct offset_commit_key / offset_commit_value, wire_offset_commit_key / wire_offset_commit_value
- *     struct Member nested in JoinGroupResponse -> struct join_group_response_member (its singular name, message as prefix)
+ *     struct JoinGroupResponseMember or Member in JoinGroupResponse -> struct join_group_response_member: the message's name, then the
+ *         structure's own, without the message's or the API's name if it begins with one of them (FetchTopic -> fetch_request_topic)
+ *     message LogEntry   ->  struct log_entry, wire_log_entry
+ *     numbers            ->  enum api_key { API_KEY_JOIN_GROUP = 11, ... }, enum record_type { RECORD_OFFSET_COMMIT = 1, ... }
  *
  * Field names are the schema's in snake_case (GroupInstanceId -> group_instance_id). Kinds:
  *     bool int8_t int16_t uint16_t int32_t uint32_t int64_t double; string -> struct str; bytes and records -> struct bytes; uuid -> struct uuid;
@@ -23,6 +26,15 @@ enum wire_kind {
     WIRE_BOOL, WIRE_INT8, WIRE_INT16, WIRE_UINT16, WIRE_INT32, WIRE_UINT32, WIRE_INT64, WIRE_FLOAT64,
     WIRE_UUID, WIRE_STRING, WIRE_BYTES, WIRE_STRUCT, WIRE_ARRAY
 };
+
+/* Arrays of plain values in the generated structs. All arrays have this layout; len -1 is null. */
+struct int8_array  { int8_t *v; int32_t len; };
+struct int16_array { int16_t *v; int32_t len; };
+struct int32_array { int32_t *v; int32_t len; };
+struct int64_array { int64_t *v; int32_t len; };
+struct str_array   { struct str *v; int32_t len; };
+struct bytes_array { struct bytes *v; int32_t len; };
+struct uuid_array  { struct uuid *v; int32_t len; };
 
 struct wire_type;
 
@@ -48,6 +60,7 @@ struct wire_type {
     uint32_t size;                       /* sizeof the C struct */
     uint32_t field_count;
     const struct wire_field *fields;
+    const void *start;                   /* the C struct with every field at its default; NULL: all bytes are zero */
 };
 
 struct wire_msg {
@@ -78,7 +91,8 @@ void wire_init_type(const struct wire_type *type, void *value);
  * 0, TRUNCATED, MALFORMED (negative lengths where null is not allowed, varints too long), VERSION, LIMIT (the arena's limit). */
 int wire_decode(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void *ret, size_t *ret_used);
 
-/* Bytes the body takes in that version. The version is within the message's range (checked). */
+/* Bytes the body takes in that version. The version is within the message's range (checked). A string longer than the protocol's
+ * 32767 bytes is cut there, between two characters: what was decoded is never longer, so that only a composed text can be. */
 size_t wire_size(const struct wire_msg *msg, int16_t version, const void *value);
 /* Writes exactly wire_size() bytes. Fields the version does not carry are left out without a word. A null where the version
  * does not allow one panics. Returns the bytes written. */
@@ -101,6 +115,8 @@ int wire_read_request_header(struct bytes frame, struct wire_request_header *ret
 int wire_frame_response(const struct wire_api *api, int16_t version, int32_t correlation_id, const void *response, struct buf *out);
 /* The same for a request (CLI, tests, forwarding). */
 int wire_frame_request(const struct wire_api *api, int16_t version, int32_t correlation_id, struct str client_id, const void *request, struct buf *out);
+/* Reads the header of an answer's frame (without its length word); the body begins at *ret_used. */
+int wire_read_response_header(const struct wire_api *api, int16_t version, struct bytes frame, int32_t *ret_correlation_id, size_t *ret_used);
 
 /* ---- records: int16 type + key fields; int16 version + value fields ------------------------------------------------------ */
 
@@ -113,9 +129,9 @@ struct wire_decoded_record {
     void *key;                            /* the struct of schema->key */
     void *value;                          /* of schema->value; NULL: tombstone */
 };
-/* NOT_FOUND for an unknown type (callers that read foreign logs skip those), else as wire_decode. */
+/* NOT_FOUND for an unknown type (callers that read foreign logs skip those), MALFORMED for bytes left over, else as wire_decode. */
 int wire_record_decode(struct record record, struct arena *arena, struct wire_decoded_record *ret);
-/* {"type":"OffsetCommit","key":{...},"value":{...}} ; value null for a tombstone. */
+/* {"type":"OffsetCommit","key":{...},"value":{...}} ; value null for a tombstone. An unknown type has its number there, and base64. */
 int wire_record_dump(struct record record, struct arena *scratch, struct buf *out);
 
 #endif

@@ -1,0 +1,65 @@
+/* record.c: records of the log: int16 type and key fields, int16 version and value fields. */
+#include "internal.h"
+
+#include <string.h>
+
+static struct bytes with_number(const struct wire_msg *msg, int16_t number, int16_t version, const void *value, struct arena *arena)
+{
+    size_t size = 2 + wire_size(msg, version, value);
+    MUSTER_CHECK(size <= INT32_MAX);
+    uint8_t *dst = arena_get(arena, size);
+    put_be16(dst, (uint16_t)number);
+    wire_write(msg, version, value, dst + 2);
+    return (struct bytes){dst, (int32_t)size};
+}
+
+struct record wire_record_encode(int16_t type, const void *key, int16_t value_version, const void *value, struct arena *arena)
+{
+    const struct wire_record *schema = wire_record_find(type);
+    MUSTER_CHECK(schema != NULL);
+    struct record record = {.key = with_number(schema->key, type, 0, key, arena), .value = BYTES_NULL};
+    if (value != NULL) {
+        record.value = with_number(schema->value, value_version, value_version, value, arena);
+    }
+    return record;
+}
+
+/* A body that fills its bytes. */
+static int decode_whole(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void **ret)
+{
+    size_t used = 0;
+    void *value = arena_try(arena, msg->type->size);
+    if (value == NULL) {
+        return MUSTER_E_LIMIT;
+    }
+    int rc = wire_decode(msg, version, in, arena, value, &used);
+    if (rc == 0 && used != (size_t)in.len) {
+        rc = MUSTER_E_MALFORMED;
+    }
+    if (rc == 0) {
+        *ret = value;
+    }
+    return rc;
+}
+
+int wire_record_decode(struct record record, struct arena *arena, struct wire_decoded_record *ret)
+{
+    struct wire_decoded_record decoded = {0};
+    if (record.key.len < 2 || (record.value.len >= 0 && record.value.len < 2)) {
+        return MUSTER_E_TRUNCATED;
+    }
+    decoded.schema = wire_record_find((int16_t)get_be16(record.key.ptr));
+    if (decoded.schema == NULL) {
+        return MUSTER_E_NOT_FOUND;
+    }
+    int rc = decode_whole(decoded.schema->key, 0, (struct bytes){record.key.ptr + 2, record.key.len - 2}, arena, &decoded.key);
+    if (rc == 0 && record.value.len >= 0) {
+        decoded.value_version = (int16_t)get_be16(record.value.ptr);
+        struct bytes body = {record.value.ptr + 2, record.value.len - 2};
+        rc = decode_whole(decoded.schema->value, decoded.value_version, body, arena, &decoded.value);
+    }
+    if (rc == 0) {
+        *ret = decoded;
+    }
+    return rc;
+}
