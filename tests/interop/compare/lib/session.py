@@ -48,12 +48,15 @@ class Pending:
         self.sent = time.monotonic()
         self.frame = None
         self.arrived = None
+        self.asked = 0
 
     def still_waiting(self, seconds):
         """Writes down whether the answer keeps us waiting for that long."""
         self.conn.pump(self, seconds)
         quiet = self.frame is None and not self.conn.closed
-        self.step.lines.append(("~still waiting", "yes" if quiet else "no"))
+        self.asked += 1
+        name = "~still waiting" if self.asked == 1 else f"~still waiting, {self.asked}"
+        self.step.lines.append((name, "yes" if quiet else "no"))
         return self
 
     def wait(self, timeout=DEFAULT_WAIT, within=None):

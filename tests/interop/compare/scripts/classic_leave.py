@@ -73,7 +73,7 @@ def leave_in_rebalance(t):
 def static(t):
     """KIP-345: a static member restarts with the same metadata: new id, same generation, same assignment; the old
     id is fenced."""
-    group = t.group("static")
+    group, topic = t.group("static"), t.topic("static")
     a = t.conn("A", group)
     one = t.join(a, group, 9, instance="i1")
     generation = one["GenerationId"]
@@ -90,8 +90,8 @@ def static(t):
     t.sync(a, group, generation, one["MemberId"])
     t.join(a, group, 9, member=one["MemberId"], instance="i1")
     t.join(a, group, 9, member=one["MemberId"])
-    t.commit(a, group, [], generation, one["MemberId"], instance="i1")
-    t.commit(a, group, [], generation, one["MemberId"])
+    t.commit(a, group, [(topic, 0, 1)], generation, one["MemberId"], instance="i1")
+    t.commit(a, group, [(topic, 0, 1)], generation, one["MemberId"])
     t.leave(a, group, [(one["MemberId"], "i1")])
     t.leave(a, group, [one["MemberId"]])
     t.say("the new id with and without the instance, and with another")
@@ -104,10 +104,14 @@ def static(t):
     t.say("the member itself rejoins: it leads, so a rebalance")
     four = t.join(a, group, 9, member=three["MemberId"], instance="i1")
     t.sync(a, group, four["GenerationId"], four["MemberId"], [(four["MemberId"], b"a2")], instance="i1")
-    t.say("restart with other metadata: a rebalance")
+    t.say("restart with other metadata while the chosen protocol stays: no rebalance, the new metadata is kept")
     five = t.join(a, group, 9, instance="i1", protocols=[("range", b"changed")])
     t.describe(a, group)
     t.sync(a, group, five["GenerationId"], five["MemberId"], [(five["MemberId"], b"a3")], instance="i1")
+    t.say("restart with another protocol, so that the choice changes: a rebalance")
+    six = t.join(a, group, 9, instance="i1", protocols=[("sticky", b"s"), ("range", b"changed")])
+    t.describe(a, group)
+    t.sync(a, group, six["GenerationId"], six["MemberId"], [(six["MemberId"], b"a4")], instance="i1", protocol="sticky")
     t.say("removal by instance alone")
     t.leave(a, group, [("", "i1")])
     t.describe(a, group)
@@ -150,12 +154,17 @@ def static_pair(t):
     t.sync(a, group, generation, one, instance="ia")
     t.beat(b2, group, generation, two, instance="ib")
     t.describe(o, group)
-    t.say("the leader's heartbeats go on; a restart of the follower with another protocol list rebalances")
-    joining = t.send_join(b2, group, 9, instance="ib", protocols=[("range", b"new")]).still_waiting(0.3)
+    t.say("the follower restarts with new metadata, the choice of protocol stays: no rebalance")
+    two = t.join(b2, group, 9, instance="ib", protocols=[("range", b"new")])["MemberId"]
     t.beat(a, group, generation, one, instance="ia")
-    t.beat(b2, group, generation, two, instance="ib")
-    again = t.join(a, group, 9, member=one, instance="ia")
-    two = joining.wait()["MemberId"]
+    t.sync(b2, group, generation, two, instance="ib")
+    t.say("the follower itself rejoins with other metadata: a rebalance")
+    joining = t.send_join(b2, group, 9, member=two, instance="ib", protocols=[("range", b"newer")]).still_waiting(0.3)
+    t.beat(a, group, generation, one, instance="ia")
+    t.beat(o, group, generation, two, instance="ib")
+    t.say("in PreparingRebalance the leader restarts")
+    one = t.join(a, group, 9, instance="ia")["MemberId"]
+    joining.wait()
     t.say("by id and instance: the wrong instance of an id, then both by instance")
     t.leave(o, group, [(two, "ia"), ("", "ib"), ("", "ia")])
     t.describe(o, group)
@@ -187,7 +196,7 @@ def static_fenced_wait(t):
 @script("classic.static-refused")
 def static_refused(t):
     """Static joins that are refused, and instance ids where none is known."""
-    group = t.group("static-refused")
+    group, topic = t.group("static-refused"), t.topic("static-refused")
     a, b = t.conn("A", group), t.conn("B", group)
     t.say("an id and an instance that the group does not know")
     t.join(a, group, 9, member="nobody", instance="i1")
@@ -204,8 +213,8 @@ def static_refused(t):
     t.sync(a, group, generation, "nobody", instance="i1")
     t.leave(a, group, [("nobody", "i1")])
     t.leave(a, group, [(one, "i9")])
-    t.commit(a, group, [], generation, "nobody", instance="i1")
-    t.commit(a, group, [], generation, one, instance="i9")
+    t.commit(a, group, [(topic, 0, 1)], generation, "nobody", instance="i1")
+    t.commit(a, group, [(topic, 0, 1)], generation, one, instance="i9")
     t.describe(a, group, 3)
     t.describe(a, group, 4)
 
