@@ -54,7 +54,7 @@ enum group_op_kind {
     GROUP_HEARTBEAT,         /* struct heartbeat_request */
     GROUP_LEAVE,             /* struct leave_group_request */
     GROUP_OFFSET_COMMIT,     /* struct offset_commit_request */
-    GROUP_OFFSET_FETCH,      /* struct offset_fetch_request_offset_fetch_request_group (v0-7 are brought into that form by api) */
+    GROUP_OFFSET_FETCH,      /* struct offset_fetch_request_group (v0-7 are brought into that form by api) */
     GROUP_OFFSET_DELETE,     /* struct offset_delete_request */
     GROUP_DESCRIBE,          /* NULL: the group of group_id */
     GROUP_DELETE,            /* NULL */
@@ -134,7 +134,7 @@ struct group_out {
     struct record_list records;                  /* empty: nothing happened */
     enum group_verdict verdict;
     const void *answer;                          /* see group_op_kind: the response struct of the API; for OFFSET_FETCH, DESCRIBE and DELETE the
-                                                    group's part of it (offset_fetch_response_offset_fetch_response_group, describe_groups_response_described_group,
+                                                    group's part of it (offset_fetch_response_group, describe_groups_response_described_group,
                                                     delete_groups_response_deletable_group_result); for CATALOG_*: the API's response */
     int16_t error;                               /* the Kafka error the answer carries at its top, for logs and metrics */
     const char *rule;                            /* the rule that fired: "join: new member", "heartbeat: stale generation"; static text */
@@ -213,8 +213,8 @@ bool catalog_config(const struct group_set *shard0, int8_t resource_type, struct
 /* Answers DescribeConfigs for one resource: every key known for it with default, override, source, synonyms, type and help text, as Kafka does. broker values come through
  * `broker_value` (ctx, key) -> text or null. result is filled in the arena. */
 struct catalog_broker_values { const void *ctx; struct str (*get)(const void *ctx, struct str key, struct arena *arena); bool (*next)(const void *ctx, struct str after, struct str *ret_key); };
-void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_describe_configs_resource *resource, bool synonyms, bool documentation,
-                             const struct catalog_broker_values *broker, struct arena *arena, struct describe_configs_response_describe_configs_result *ret);
+void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_resource *resource, bool synonyms, bool documentation,
+                             const struct catalog_broker_values *broker, struct arena *arena, struct describe_configs_response_result *ret);
 /* Resources that have configs, for ListConfigResources. */
 bool catalog_next_config_resource(const struct group_set *shard0, int8_t resource_type, struct str after, struct str *ret);
 
