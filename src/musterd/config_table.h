@@ -1,0 +1,176 @@
+/* config_table.h: every configuration key, once. Included several times, each time with other meanings of the row macros (see config.h and
+ * config.c); whatever of them the includer leaves undefined is nothing.
+ *
+ *   SECTION(name, title)
+ *   BOOL(field, key, default, flags, help)
+ *   INT16 | INT32 | INT64(field, key, default, min, max, flags, help)
+ *   STRING(field, key, default, flags, help)
+ *   LIST(field, key, default, choices, flags, help)       comma separated; choices: what an entry may be, separated by |, or ANY
+ *   ENUM(field, key, default, choices, flags, help)       choices separated by |; the field holds the index of the one chosen
+ *
+ * Keys that Kafka has carry Kafka's name, and Kafka's default unless the help says why not. Flags: REQUIRED (no default), DYNAMIC (takes effect
+ * while the node runs), FORMED (read once, when the cluster is formed), NONE. */
+
+#ifndef SECTION
+#define SECTION(name, title)
+#endif
+#ifndef BOOL
+#define BOOL(field, key, default, flags, help)
+#endif
+#ifndef INT16
+#define INT16(field, key, default, min, max, flags, help)
+#endif
+#ifndef INT32
+#define INT32(field, key, default, min, max, flags, help)
+#endif
+#ifndef INT64
+#define INT64(field, key, default, min, max, flags, help)
+#endif
+#ifndef STRING
+#define STRING(field, key, default, flags, help)
+#endif
+#ifndef LIST
+#define LIST(field, key, default, choices, flags, help)
+#endif
+#ifndef ENUM
+#define ENUM(field, key, default, choices, flags, help)
+#endif
+
+/* clang-format off */
+
+SECTION(node, "The node and its cluster")
+
+INT32(node_id, "node.id", , 1, 2147483647, REQUIRED,
+      "Number of this node, one of those in muster.peers. A node keeps its number and its data folder together for life.")
+STRING(data_dir, "muster.data.dir", "", REQUIRED,
+      "Folder of the log and the snapshots. One node uses it at a time.")
+LIST(peers, "muster.peers", "", ANY, REQUIRED,
+      "All nodes of the cluster as ID@HOST:PORT, the addresses being those of muster.peer.listener. The same on every node.")
+STRING(peer_listener, "muster.peer.listener", "", REQUIRED,
+      "HOST:PORT on which this node listens for its peers. For a trusted network: clients never speak to it.")
+INT32(shards, "muster.shards", 8, 1, 256, FORMED,
+      "Number of Raft groups among which the consumer groups are divided. Fixed when the cluster is formed.")
+
+SECTION(clients, "Clients")
+
+LIST(listeners, "listeners", "PLAINTEXT://:9092", ANY, NONE,
+      "Where this node listens for clients: one listener, PLAINTEXT://HOST:PORT. Without a host: on all addresses.")
+LIST(advertised_listeners, "advertised.listeners", "", ANY, NONE,
+      "The address that clients are told to use. Empty: that of listeners, which must name a host then.")
+INT32(socket_request_max_bytes, "socket.request.max.bytes", 104857600, 1024, 2147483647, NONE,
+      "A request longer than this closes its connection.")
+INT64(connections_max_idle_ms, "connections.max.idle.ms", 600000, 1000, 9223372036854, NONE,
+      "A connection on which no request was read for this long is closed, unless an answer is still owed on it.")
+INT32(max_connections, "max.connections", 2147483647, 1, 2147483647, DYNAMIC,
+      "Client connections this node holds at most; one more is closed at once.")
+INT32(max_connections_per_ip, "max.connections.per.ip", 2147483647, 1, 2147483647, DYNAMIC,
+      "Client connections from one address at most.")
+INT32(connection_max_inflight, "muster.connection.max.inflight", 1000, 1, 1000000, NONE,
+      "Requests of one connection that may be unanswered at once; beyond that its socket is not read until an answer has left.")
+
+SECTION(classic, "Classic groups")
+
+LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic", "classic", NONE,
+      "Group protocols this node serves. Kafka's default also names consumer and streams, which are not served yet.")
+INT32(group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
+      "How long the first rebalance of an empty group waits for more members; each that comes prolongs it up to the rebalance timeout.")
+INT32(group_min_session_timeout_ms, "group.min.session.timeout.ms", 6000, 1, 2147483647, NONE,
+      "A member that asks for a shorter session timeout is refused.")
+INT32(group_max_session_timeout_ms, "group.max.session.timeout.ms", 1800000, 1, 2147483647, NONE,
+      "A member that asks for a longer session timeout is refused.")
+INT32(group_max_size, "group.max.size", 2147483647, 1, 2147483647, NONE,
+      "Members one group may have.")
+INT32(new_member_join_timeout_ms, "muster.classic.new.member.join.timeout.ms", 300000, 1000, 2147483647, NONE,
+      "How long a new member may wait for its first join to be answered before it is dropped. Kafka has the same limit as a constant.")
+BOOL(classic_commit_owned_only, "muster.classic.commit.owned.only", false, NONE,
+      "Refuse a member's commit of partitions that its assignment does not name. Kafka accepts them.")
+BOOL(classic_rebalance_on_partition_change, "muster.classic.rebalance.on.partition.change", false, NONE,
+      "Rebalance a group when a topic it subscribes to changes its partitions. With Kafka the group's leader notices by itself, some time later.")
+ENUM(classic_rebalance_signal, "muster.classic.rebalance.signal", "heartbeat", "heartbeat|close", NONE,
+      "How members learn of a rebalance: by the answer of their next heartbeat, as with Kafka, or by the close of their connection, which is sooner.")
+
+SECTION(offsets, "Offsets")
+
+INT32(offset_metadata_max_bytes, "offset.metadata.max.bytes", 4096, 0, 2147483647, NONE,
+      "Longest metadata text that may accompany a committed offset.")
+INT32(offsets_commit_timeout_ms, "offsets.commit.timeout.ms", 5000, 1, 2147483647, NONE,
+      "A change that a majority has not stored after this time is answered with a retriable error. It may still happen.")
+INT32(offsets_retention_minutes, "offsets.retention.minutes", 10080, 1, 2147483647, NONE,
+      "How long offsets are kept that no one uses any more: counted from when the group became empty, or from the commit for groups without members.")
+INT64(offsets_retention_check_interval_ms, "offsets.retention.check.interval.ms", 600000, 1, 9223372036854, NONE,
+      "How often offsets are looked through for expired ones.")
+
+SECTION(topics, "Topics")
+
+INT32(num_partitions, "num.partitions", 1, 1, 100000, NONE,
+      "Partitions of a topic made without saying how many.")
+INT16(default_replication_factor, "default.replication.factor", 1, 1, 32767, NONE,
+      "Replication factor of a topic made without one. It is recorded and shown; topics here have no data to replicate.")
+BOOL(auto_create_topics_enable, "auto.create.topics.enable", false, NONE,
+      "Make a topic when a client that allows it asks for one that does not exist. Kafka's default is true. Here topics hold no data, so one "
+      "that nobody made on purpose could only hide a misspelt name.")
+INT32(max_topics, "muster.max.topics", 100000, 1, 10000000, NONE,
+      "Topics the catalogue may hold.")
+INT32(max_partitions_per_topic, "muster.max.partitions.per.topic", 100000, 1, 1000000, NONE,
+      "Partitions one topic may have.")
+INT32(catalog_apply_wait_ms, "muster.catalog.apply.wait.ms", 1000, 0, 60000, NONE,
+      "A change of a topic or a config is answered when all connected nodes have it, or after this time.")
+
+SECTION(budgets, "Budgets")
+
+INT64(max_groups, "muster.max.groups", 1000000, 1, 1000000000, NONE,
+      "Groups the cluster may hold. A new one beyond that is refused; those that exist are served.")
+INT64(max_members, "muster.max.members", 1000000, 1, 1000000000, NONE,
+      "Members of all groups together.")
+INT64(max_state_bytes, "muster.max.state.bytes", 8589934592, 1048576, 1125899906842624, NONE,
+      "Memory that groups, members and offsets may take together.")
+
+SECTION(consensus, "Consensus")
+
+INT32(election_timeout_ms, "muster.election.timeout.ms", 300, 20, 60000, NONE,
+      "How long a follower waits for a leader that says nothing before it stands for election.")
+INT32(heartbeat_interval_ms, "muster.heartbeat.interval.ms", 60, 5, 20000, NONE,
+      "How often a leader without other messages says that it is there. At most half the election timeout.")
+BOOL(fast_failover, "muster.fast.failover", true, NONE,
+      "Elect a new leader at once when the connection to the old one ends and its port refuses, instead of waiting for the election timeout.")
+INT32(read_probe_interval_us, "muster.read.probe.interval.us", 500, 0, 1000000, NONE,
+      "Answers that wrote nothing are confirmed by a majority with at most one probe per node in this time. 0: one probe each turn of the loop.")
+INT32(entry_max_bytes, "muster.entry.max.bytes", 1048576, 65536, 67108864, NONE,
+      "Longest log entry. A request that alone needs a longer one is refused.")
+INT32(state_hash_interval, "muster.state.hash.interval", 10000, 1, 1000000000, NONE,
+      "After so many entries all replicas of a shard compare the hashes of their states.")
+INT32(loop_stall_ms, "muster.loop.stall.ms", 100, 1, 60000, NONE,
+      "When the loop stood still for longer than this, no member's deadline counts the time it was gone.")
+
+SECTION(storage, "Log and snapshots")
+
+INT64(log_segment_bytes, "muster.log.segment.bytes", 67108864, 1048576, 1099511627776, NONE,
+      "Size of one file of the log, written out in advance.")
+INT64(log_retain_bytes, "muster.log.retain.bytes", 268435456, 0, 1099511627776, NONE,
+      "Log kept behind the newest snapshots, so that a node that was away for a moment need not fetch a snapshot.")
+INT64(log_reserve_bytes, "muster.log.reserve.bytes", 8388608, 65536, 1099511627776, NONE,
+      "Space set aside so that votes can still be stored on a full disk.")
+INT64(snapshot_interval_bytes, "muster.snapshot.interval.bytes", 67108864, 65536, 1099511627776, NONE,
+      "A shard takes a snapshot after so many bytes of log entries.")
+INT32(snapshot_chunk_bytes, "muster.snapshot.chunk.bytes", 262144, 4096, 16777216, NONE,
+      "Piece in which a snapshot is written, checked and sent.")
+INT32(slow_write_ms, "muster.slow.write.ms", 1000, 10, 600000, NONE,
+      "A leader whose disk takes longer than this for one write hands its shards over to other nodes.")
+
+SECTION(process, "The process")
+
+INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
+      "Threads for what takes long: snapshots and their compression.")
+ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", DYNAMIC,
+      "Least important messages that are written to standard error.")
+
+/* clang-format on */
+
+#undef SECTION
+#undef BOOL
+#undef INT16
+#undef INT32
+#undef INT64
+#undef STRING
+#undef LIST
+#undef ENUM

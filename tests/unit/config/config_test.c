@@ -1,0 +1,395 @@
+/* The configuration: the table against itself, files good and bad, messages word for word. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+
+#define BASE                                                                                                                               \
+    "node.id=2\n"                                                                                                                          \
+    "listeners=PLAINTEXT://127.0.0.1:9192\n"                                                                                               \
+    "muster.peer.listener=127.0.0.1:9193\n"                                                                                                \
+    "muster.peers=2@127.0.0.1:9193,1@127.0.0.1:9093,3@[::1]:9293\n"                                                                        \
+    "muster.data.dir=data\n"
+
+struct fixture {
+    struct config config;
+    struct buf errors;
+    struct arena arena;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    config_init(&f->config);
+    buf_init(&f->errors, 0);
+    arena_init(&f->arena, 0);
+    *state = f;
+    return f == NULL;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    config_fini(&f->config);
+    buf_fini(&f->errors);
+    arena_fini(&f->arena);
+    free(f);
+    return 0;
+}
+
+/* The messages so far as a C string. */
+static const char *messages(struct fixture *f)
+{
+    return arena_printf(&f->arena, "%.*s", (int)f->errors.len, f->errors.ptr != NULL ? (const char *)f->errors.ptr : "").ptr;
+}
+
+static int parse(struct fixture *f, const char *text)
+{
+    return config_parse(&f->config, "f", str_of(text), &f->errors);
+}
+
+/* The value of a key as text. */
+static const char *value_of(struct fixture *f, const char *name)
+{
+    const struct config_key *key = config_find(str_of(name));
+    assert_non_null(key);
+    return arena_printf(&f->arena, "%.*s", STR_ARG(config_text(&f->config, key, &f->arena))).ptr;
+}
+
+static void names_are_unique_and_defaults_are_themselves(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *key = &config_keys[i];
+        assert_ptr_equal(config_find(str_of(key->name)), key);
+        assert_true(strlen(key->help) > 10);
+        if (key->default_text != NULL) {
+            assert_string_equal(value_of(f, key->name), key->default_text);
+            assert_true(config_is_default(&f->config, key));
+            assert_int_equal(config_set(&f->config, str_of(key->name), str_of(key->default_text), &f->errors), 0);
+        }
+    }
+    assert_int_equal(f->errors.len, 0);
+    assert_null(config_find(STR("no.such.key")));
+}
+
+static void every_number_keeps_its_range(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_key *key = &config_keys[i];
+        if (key->kind != CONFIG_INT16 && key->kind != CONFIG_INT32 && key->kind != CONFIG_INT64) {
+            continue;
+        }
+        const int64_t good[] = {key->min, key->max};
+        const int64_t bad[] = {key->min - 1, key->max + 1};
+        for (size_t j = 0; j < 2; j++) {
+            struct str text = arena_printf(&f->arena, "%lld", (long long)good[j]);
+            assert_int_equal(config_set(&f->config, str_of(key->name), text, &f->errors), 0);
+            assert_string_equal(value_of(f, key->name), text.ptr);
+            text = arena_printf(&f->arena, "%lld", (long long)bad[j]);
+            assert_int_equal(config_set(&f->config, str_of(key->name), text, &f->errors), MUSTER_E_INVALID);
+            assert_string_equal(value_of(f, key->name), arena_printf(&f->arena, "%lld", (long long)good[j]).ptr);
+        }
+    }
+}
+
+static void values_reach_their_fields(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, BASE "group.initial.rebalance.delay.ms = 0\n"
+                                   "default.replication.factor=3\n"
+                                   "muster.max.state.bytes=1099511627776\n"
+                                   "muster.fast.failover=FALSE\n"
+                                   "muster.classic.rebalance.signal=close\n"
+                                   "muster.log.level=warn\n"),
+                     0);
+    assert_int_equal(f->errors.len, 0);
+    assert_int_equal(f->config.node_id, 2);
+    assert_int_equal(f->config.group_initial_rebalance_delay_ms, 0);
+    assert_int_equal(f->config.default_replication_factor, 3);
+    assert_int_equal(f->config.max_state_bytes, 1099511627776);
+    assert_false(f->config.fast_failover);
+    assert_int_equal(f->config.classic_rebalance_signal, CONFIG_SIGNAL_CLOSE);
+    assert_int_equal(f->config.log_level, LOG_WARN);
+    assert_string_equal(f->config.data_dir, "data");
+    assert_int_equal(f->config.group_max_size, 2147483647);
+    assert_false(config_is_default(&f->config, config_find(STR("muster.fast.failover"))));
+    assert_int_equal(config_validate(&f->config, &f->errors), 0);
+}
+
+static void wrong_lines_are_all_named(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, "node.id=two\n"
+                              "group.max.size=0\n"
+                              "\n"
+                              "muster.fast.failover=maybe\n"
+                              "muster.shards=8\n"
+                              "muster.shards=9\n"
+                              "num.partitions=99999999999999999999\n"
+                              "group.coordinator.rebalance.protocols=classic,consumer\n"
+                              "num.partitions=\n"),
+                     MUSTER_E_INVALID);
+    assert_string_equal(messages(f), "f:1: node.id: 'two' is not a number\n"
+                                     "f:2: group.max.size: 0 is out of range, which is 1 to 2147483647\n"
+                                     "f:4: muster.fast.failover: 'maybe' is not one of true|false\n"
+                                     "f:6: muster.shards: was already set in line 5\n"
+                                     "f:7: num.partitions: 99999999999999999999 is out of range, which is 1 to 100000\n"
+                                     "f:8: group.coordinator.rebalance.protocols: 'consumer' is not one of classic\n"
+                                     "f:9: num.partitions: was already set in line 7\n");
+    assert_int_equal(f->config.shards, 8);
+}
+
+static void unknown_keys_get_a_suggestion(void **state)
+{
+    static const struct {
+        const char *key;
+        const char *message;
+    } cases[] = {
+        {"listener", "unknown key 'listener': did you mean 'listeners'?\n"},
+        {"group.max.session.timeouts.ms", "unknown key 'group.max.session.timeouts.ms': did you mean 'group.max.session.timeout.ms'?\n"},
+        {"muster.datadir", "unknown key 'muster.datadir': did you mean 'muster.data.dir'?\n"},
+        {"broker.id", "unknown key 'broker.id': it is node.id here\n"},
+        {"log.dirs", "unknown key 'log.dirs': it is muster.data.dir here\n"},
+        {"group.consumer.session.timeout.ms",
+         "unknown key 'group.consumer.session.timeout.ms': groups of the consumer protocol are not served yet\n"},
+        {"group.streams.max.size", "unknown key 'group.streams.max.size': groups of the streams protocol are not served yet\n"},
+        {"completely.different.from.all", "unknown key 'completely.different.from.all'\n"},
+        {"", "unknown key ''\n"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        buf_clear(&f->errors);
+        assert_int_equal(config_set(&f->config, str_of(cases[i].key), STR("1"), &f->errors), MUSTER_E_INVALID);
+        assert_string_equal(messages(f), cases[i].message);
+    }
+}
+
+static void required_keys_are_required(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(config_validate(&f->config, &f->errors), MUSTER_E_INVALID);
+    assert_non_null(strstr(messages(f), "node.id: is required\n"));
+    assert_non_null(strstr(messages(f), "muster.data.dir: is required\n"));
+    assert_non_null(strstr(messages(f), "muster.peers: is required\n"));
+    assert_non_null(strstr(messages(f), "muster.peer.listener: is required\n"));
+    assert_non_null(strstr(messages(f), "advertised.listeners: is needed"));
+}
+
+/* Each line, added to a good file, makes it a bad one, and the message says why. */
+static void keys_are_judged_together(void **state)
+{
+    static const struct {
+        const char *key;
+        const char *value;
+        const char *message;
+    } cases[] = {
+        {"listeners", "SSL://127.0.0.1:9192",
+         "listeners: 'SSL://127.0.0.1:9192' is not PLAINTEXT://HOST:PORT (other security protocols are not served yet)\n"},
+        {"listeners", "PLAINTEXT://127.0.0.1",
+         "listeners: 'PLAINTEXT://127.0.0.1' is not PLAINTEXT://HOST:PORT (other security protocols are not served yet)\n"},
+        {"listeners", "PLAINTEXT://a:1,PLAINTEXT://b:2", "listeners: exactly one is needed, not 2\n"},
+        {"listeners", "", "listeners: exactly one is needed, not 0\n"},
+        {"listeners", "PLAINTEXT://0.0.0.0:9192",
+         "advertised.listeners: is needed, because listeners names no address that clients could be told\n"},
+        {"advertised.listeners", "PLAINTEXT://0.0.0.0:9192",
+         "advertised.listeners: 'PLAINTEXT://0.0.0.0:9192' is no address that clients could connect to\n"},
+        {"advertised.listeners", "PLAINTEXT://a:1,PLAINTEXT://b:2", "advertised.listeners: one is enough, not 2\n"},
+        {"muster.peer.listener", "127.0.0.1", "muster.peer.listener: '127.0.0.1' is not HOST:PORT\n"},
+        {"muster.peers", "1@a:1,3@b:2", "muster.peers: node.id 2 is not among them\n"},
+        {"muster.peers", "2@a:1,2@b:2", "muster.peers: '2@b:2' has the id or the address of another one\n"},
+        {"muster.peers", "1@a:1,2@a:1", "muster.peers: '2@a:1' has the id or the address of another one\n"},
+        {"muster.peers", "2@a", "muster.peers: '2@a' is not ID@HOST:PORT\n"},
+        {"muster.peers", "0@a:1", "muster.peers: '0@a:1' is not ID@HOST:PORT\n"},
+        {"muster.peers", "a:1", "muster.peers: 'a:1' is not ID@HOST:PORT\n"},
+        {"muster.peers", "2@:1", "muster.peers: '2@:1' is not ID@HOST:PORT\n"},
+        {"muster.peers", "1@a:1,2@a:2,3@a:3,4@a:4,5@a:5,6@a:6,7@a:7,8@a:8,9@a:9,10@a:10,11@a:11,12@a:12,13@a:13,14@a:14,15@a:15,16@a:16",
+         "muster.peers: '16@a:16' is one more than a cluster can have\n"},
+        {"group.min.session.timeout.ms", "1800001",
+         "group.min.session.timeout.ms: 1800001 is more than group.max.session.timeout.ms, which is 1800000\n"},
+        {"muster.heartbeat.interval.ms", "151",
+         "muster.heartbeat.interval.ms: 151, taken 2 times, is more than muster.election.timeout.ms, which is 300\n"},
+        {"muster.entry.max.bytes", "67108864",
+         "muster.entry.max.bytes: 67108864, taken 2 times, is more than muster.log.segment.bytes, which is 67108864\n"},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        buf_clear(&f->errors);
+        config_fini(&f->config);
+        config_init(&f->config);
+        assert_int_equal(parse(f, BASE), 0);
+        assert_int_equal(config_set(&f->config, str_of(cases[i].key), str_of(cases[i].value), &f->errors), 0);
+        assert_int_equal(config_validate(&f->config, &f->errors), MUSTER_E_INVALID);
+        assert_string_equal(messages(f), cases[i].message);
+    }
+}
+
+static void addresses_are_taken_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct config_peer peers[CONFIG_MAX_PEERS];
+    assert_int_equal(parse(f, BASE), 0);
+    assert_int_equal(config_validate(&f->config, &f->errors), 0);
+    assert_int_equal(config_peers(&f->config, peers), 3);
+    assert_int_equal(peers[0].id, 1);
+    assert_int_equal(peers[1].id, 2);
+    assert_int_equal(peers[2].id, 3);
+    assert_string_equal(peers[2].at.host, "::1");
+    assert_int_equal(peers[0].at.port, 9093);
+    assert_int_equal(config_listener(&f->config).port, 9192);
+    assert_string_equal(config_advertised(&f->config).host, "127.0.0.1");
+    assert_int_equal(config_peer_listener(&f->config).port, 9193);
+    assert_int_equal(config_set(&f->config, STR("advertised.listeners"), STR(" PLAINTEXT://broker-2.example:19092 "), &f->errors), 0);
+    assert_string_equal(config_advertised(&f->config).host, "broker-2.example");
+    assert_int_equal(config_advertised(&f->config).port, 19092);
+}
+
+static void endpoints_of_no_use_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",     "a",     ":",      "a:",     "a:0",     "a:65536", "a:-1",  "a:+1",
+                                      "a:1x", "a b:1", "::1:80", "[::1]",  "[a]:1",   "[::1:1",  "a/b:1", "a:1234567890",
+                                      "@a:1", "a:b:1", "a: 1",   "[::1]1", "a\x01:1", "[]:1"};
+    struct config_endpoint at = {.port = 7};
+    char longest[300];
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(config_parse_endpoint(str_of(bad[i]), &at));
+    }
+    memset(longest, 'a', sizeof(longest));
+    memcpy(longest + 256, ":1", 3);
+    assert_false(config_parse_endpoint(str_of(longest), &at));
+    assert_int_equal(at.port, 7);
+    assert_true(config_parse_endpoint(str_of(longest + 1), &at));
+    assert_int_equal(strlen(at.host), 255);
+    assert_true(config_parse_endpoint(STR(":65535"), &at));
+    assert_string_equal(at.host, "");
+    assert_int_equal(at.port, 65535);
+}
+
+static void a_dump_reads_back_as_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct config again;
+    struct buf first, second;
+    assert_int_equal(parse(f, BASE "group.max.size=17\nmuster.log.level=debug\n"), 0);
+    buf_init(&first, 0);
+    buf_init(&second, 0);
+    config_init(&again);
+    config_dump(&f->config, &first);
+    assert_int_equal(config_parse(&again, "dump", (struct str){(const char *)first.ptr, (int32_t)first.len}, &f->errors), 0);
+    config_dump(&again, &second);
+    assert_int_equal(first.len, second.len);
+    assert_memory_equal(first.ptr, second.ptr, first.len);
+    config_fini(&again);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text, size_t len)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What a function prints, and its result. */
+static int check_captured(const char *path, char **out, char **err)
+{
+    size_t out_len, err_len;
+    FILE *out_file = open_memstream(out, &out_len);
+    FILE *err_file = open_memstream(err, &err_len);
+    int status = config_check(path, out_file, err_file);
+    fclose(out_file);
+    fclose(err_file);
+    return status;
+}
+
+static void files_are_checked(void **state)
+{
+    struct fixture *f = *state;
+    char folder[] = "/tmp/muster-config-XXXXXX";
+    char *out, *err;
+    assert_non_null(mkdtemp(folder));
+    const char *path = arena_printf(&f->arena, "%s/x.properties", folder).ptr;
+
+    assert_int_equal(check_captured(path, &out, &err), 1);
+    assert_string_equal(err, arena_printf(&f->arena, "%s: No such file or directory\n", path).ptr);
+    free(out);
+    free(err);
+
+    write_file(path, BASE, strlen(BASE));
+    assert_int_equal(check_captured(path, &out, &err), 0);
+    assert_string_equal(out, arena_printf(&f->arena, "%s: good\n", path).ptr);
+    assert_string_equal(err, "");
+    free(out);
+    free(err);
+
+    write_file(path, "node.id=1\n", 10);
+    assert_int_equal(config_load(&f->config, path, &f->errors), MUSTER_E_INVALID);
+    assert_non_null(strstr(messages(f), arena_printf(&f->arena, "%s: muster.peers: is required\n", path).ptr));
+
+    size_t big = (1 << 20) + 1;
+    char *text = arena_get(&f->arena, big);
+    memset(text, '\n', big);
+    write_file(path, text, big);
+    buf_clear(&f->errors);
+    assert_int_equal(config_load(&f->config, path, &f->errors), MUSTER_E_INVALID);
+    assert_non_null(strstr(messages(f), "is longer than 1048576 bytes\n"));
+
+    assert_int_equal(config_load(&f->config, folder, &f->errors), MUSTER_E_IO);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void the_manual_names_every_key(void **state)
+{
+    (void)state;
+    char *text;
+    size_t len;
+    FILE *file = open_memstream(&text, &len);
+    config_help(file);
+    fclose(file);
+    for (size_t i = 0; i < config_key_count; i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "\n  %s%s", config_keys[i].name, config_keys[i].default_text != NULL ? "=" : "    (required; ");
+        assert_non_null(strstr(text, line));
+    }
+    assert_non_null(strstr(text, "\nThe node and its cluster\n\n  node.id "));
+    assert_non_null(strstr(text, "\nOffsets\n\n  offset.metadata.max.bytes=4096    (0 to 2147483647)\n"));
+    for (const char *p = text; *p != '\0'; p = strchr(p, '\n') + 1) {
+        assert_true(strchr(p, '\n') - p < 140);
+    }
+    free(text);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(names_are_unique_and_defaults_are_themselves),
+        CASE(every_number_keeps_its_range),
+        CASE(values_reach_their_fields),
+        CASE(wrong_lines_are_all_named),
+        CASE(unknown_keys_get_a_suggestion),
+        CASE(required_keys_are_required),
+        CASE(keys_are_judged_together),
+        CASE(addresses_are_taken_apart),
+        CASE(endpoints_of_no_use_are_refused),
+        CASE(a_dump_reads_back_as_the_same),
+        CASE(files_are_checked),
+        CASE(the_manual_names_every_key),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
