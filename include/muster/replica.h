@@ -34,6 +34,8 @@ struct replica_events {
     void (*snapshot_begin)(void *ctx, uint32_t shard, uint64_t *ret_state_hash);
     void (*snapshot_next)(void *ctx, uint32_t shard, size_t budget, struct bytes *ret);
     void (*snapshot_end)(void *ctx, uint32_t shard);
+    /* The hash of the state as applied, for the comparison between replicas. */
+    uint64_t (*state_hash)(void *ctx, uint32_t shard);
     /* A message of the layers above from another node (forwarded requests, handed-over timers): channel is theirs to define. */
     void (*message)(void *ctx, uint32_t from, uint16_t channel, struct bytes data);
     void (*peer)(void *ctx, uint32_t node, bool connected);
