@@ -66,13 +66,12 @@ struct coord_request {
     struct {
         struct coord_request *next;
         uint8_t state;
+        bool cancelled, wait, more;
         uint32_t shard;
-        uint64_t term, index, round;
-        uint64_t phase;
+        uint64_t round, phase;
         const void *answer;
         int16_t error;
         struct group_timer_wish *timers; size_t timer_count;
-        uint64_t timer_serial;
     } in;
 };
 /* Takes the request. done() may be called before it returns (refusals), at the end of this turn or later. */

@@ -59,11 +59,11 @@ void timer_set_fini(struct timer_set *t)
     memset(t, 0, sizeof(*t));
 }
 
-/* ---- the heap: a binary heap by heap_us, equal ones by serial so that a run can be repeated ---- */
+/* ---- the heap: a binary heap by heap_us, equal ones by age so that a run can be repeated ---- */
 
 static bool earlier(const struct timer *a, const struct timer *b)
 {
-    return a->heap_us != b->heap_us ? a->heap_us < b->heap_us : a->serial < b->serial;
+    return a->heap_us != b->heap_us ? a->heap_us < b->heap_us : a->order < b->order;
 }
 
 static void heap_set(struct timer_set *t, size_t at, struct timer *timer)
@@ -165,8 +165,8 @@ static void copy_ids(struct group_timer *dst, const struct group_timer *src)
         memcpy(block, src->group_id.ptr, group_len);
     if (member_len > 0)
         memcpy(block + group_len, src->member_id.ptr, member_len);
-    dst->group_id = (struct str){ block, (int32_t)group_len };
-    dst->member_id = (struct str){ block + group_len, (int32_t)member_len };
+    dst->group_id = (struct str){block, (int32_t)group_len};
+    dst->member_id = (struct str){block + group_len, (int32_t)member_len};
 }
 
 static struct timer *add(struct timer_set *t, const struct group_timer *what, uint64_t hash)
@@ -175,6 +175,7 @@ static struct timer *add(struct timer_set *t, const struct group_timer *what, ui
         grow(t);
     struct timer *timer = need(calloc(1, sizeof(*timer)));
     timer->hash = hash;
+    timer->order = ++t->next_order;
     timer->heap_at = SIZE_MAX;
     timer->what = *what;
     copy_ids(&timer->what, what);

@@ -9,21 +9,24 @@
 #include <muster/group.h>
 
 struct timer {
-    struct timer *chain;                 /* of its hash bucket */
+    struct timer *chain; /* of its hash bucket */
     uint64_t hash;
-    struct group_timer what;             /* ids are the timer's own copies */
-    int64_t deadline_us;                 /* live time */
-    int64_t heap_us;                     /* under which the heap has it, never later than deadline_us */
-    size_t heap_at;                      /* SIZE_MAX: fired, waiting for its decision */
-    uint64_t serial;                     /* changes with each arming: a decision for an older one is void */
-    uint64_t connection;                 /* that armed it, 0: none */
+    struct group_timer what; /* ids are the timer's own copies */
+    int64_t deadline_us;     /* live time */
+    int64_t heap_us;         /* under which the heap has it, never later than deadline_us */
+    uint64_t order;          /* of creation: equal moments fire in a repeatable order */
+    size_t heap_at;          /* SIZE_MAX: fired, waiting for its decision */
+    uint64_t serial;         /* changes with each arming: a decision for an older one is void */
+    uint64_t connection;     /* that armed it, 0: none */
 };
 
 struct timer_set {
-    struct timer **buckets; size_t bucket_count;
-    struct timer **heap; size_t heap_len, heap_cap;
+    struct timer **buckets;
+    size_t bucket_count;
+    struct timer **heap;
+    size_t heap_len, heap_cap;
     size_t count;
-    uint64_t next_serial;
+    uint64_t next_serial, next_order;
 };
 
 void timer_set_init(struct timer_set *t);

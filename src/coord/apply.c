@@ -1,0 +1,143 @@
+/* What happens when an entry is applied or a round is confirmed: answers go out, gates open. */
+#include "internal.h"
+
+static void on_group(void *ctx, struct str group_id)
+{
+    struct shard *s = ctx;
+    struct gate *g = gate_find_id(s, group_id);
+    if (g != NULL)
+        gate_list_add(&s->opened, g);
+}
+
+/* The client's answer is true now; a parked join or sync is asked what it has to say. */
+static void release(struct shard *s, struct flight *f)
+{
+    struct coord_request *r;
+    while ((r = request_list_take(&f->requests)) != NULL) {
+        request_arm_timers(s, r);
+        if (r->in.wait)
+            request_poll(s, r);
+        else
+            request_finish(s, r);
+    }
+    flight_free(f);
+}
+
+/* muster.classic.rebalance.signal = close: the seed's second option. Members that have a join parked are spared. */
+static void close_members(struct shard *s, struct gate *g)
+{
+    struct group_listing listing;
+    if (!group_listing(s->set, g->id, &listing) || !str_eq(listing.state, STR("PreparingRebalance")))
+        return;
+    for (size_t i = 0; i < s->timers.heap_len; i++) {
+        const struct timer *t = s->timers.heap[i];
+        if (t->what.kind != GROUP_TIMER_SESSION || t->connection == 0 || !str_eq(t->what.group_id, g->id))
+            continue;
+        bool parked = false;
+        for (const struct coord_request *r = g->waiting.first; r != NULL && !parked; r = r->in.next)
+            parked = r->connection == t->connection;
+        if (!parked)
+            s->coord->events.close_connection(s->coord->events.ctx, t->connection);
+    }
+}
+
+static void poll_waiting(struct shard *s, struct gate *g)
+{
+    struct request_list parked;
+    request_list_init(&parked);
+    request_list_move(&g->waiting, &parked);
+    uint64_t phase = group_phase(s->set, g->id);
+    struct coord_request *r;
+    bool moved = false;
+    while ((r = request_list_take(&parked)) != NULL) {
+        if (r->in.phase == phase) {
+            request_list_add(&g->waiting, r);
+            continue;
+        }
+        moved = true;
+        request_poll(s, r);
+    }
+    if (moved && s->coord->options.close_on_rebalance && s->role == REPLICA_SERVING)
+        close_members(s, g);
+}
+
+static void drain_queue(struct shard *s, struct gate *g)
+{
+    struct request_list queued;
+    request_list_init(&queued);
+    request_list_move(&g->queue, &queued);
+    struct coord_request *r;
+    while ((r = request_list_take(&queued)) != NULL) {
+        if (g->queue.count > 0) {
+            request_list_add(&g->queue, r); /* one before it had to wait again: keep the order */
+            continue;
+        }
+        request_route(s, r);
+    }
+}
+
+void gates_reconsider(struct shard *s)
+{
+    struct gate *g;
+    while ((g = gate_list_take(&s->opened)) != NULL) {
+        g->pins++;
+        if (!g->catalog && g->waiting.count > 0)
+            poll_waiting(s, g);
+        if (g->queue.count > 0)
+            drain_queue(s, g);
+        g->pins--;
+        gate_free_if_idle(s, g);
+    }
+}
+
+static void catalog_applied(struct coord *c)
+{
+    uint64_t index = group_set_catalog_index(c->shards[0].set);
+    if (index != c->catalog_index) {
+        c->catalog_index = index;
+        for (uint32_t i = 0; i < c->options.shard_count; i++)
+            c->shards[i].topics_due = true;
+        if (c->events.catalog_changed != NULL)
+            c->events.catalog_changed(c->events.ctx, index);
+    }
+    for (uint32_t i = 1; i < c->options.shard_count; i++)
+        held_release(&c->shards[i]);
+}
+
+void shard_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry)
+{
+    struct coord *c = s->coord;
+    if (entry.len > 0) {
+        const char *why = "";
+        arena_clear(&s->scratch);
+        if (!group_apply_entry(s->set, index, entry, &s->scratch, on_group, s, &why)) {
+            c->events.fatal(c->events.ctx, why);
+            return;
+        }
+    }
+    s->applied = index;
+    if (s->flights != NULL && s->flights->index <= index) {
+        MUSTER_CHECK(s->flights->index == index && s->flights->term == term);
+        release(s, flight_take(s));
+    }
+    gates_reconsider(s);
+    if (s->id == 0)
+        catalog_applied(c);
+}
+
+void shard_confirmed(struct shard *s, uint64_t term, uint64_t round)
+{
+    if (term != s->term || s->role == REPLICA_FOLLOWER)
+        return;
+    while (s->reads.first != NULL && s->reads.first->in.round <= round) {
+        s->coord->stats.confirmed_reads++;
+        request_finish(s, request_list_take(&s->reads));
+    }
+    while (s->shard_reads != NULL && s->shard_reads->in.round <= round) {
+        struct coord_read *read = s->shard_reads;
+        s->shard_reads = read->in.next;
+        if (s->shard_reads == NULL)
+            s->shard_reads_end = &s->shard_reads;
+        read_finish(s, read, 0);
+    }
+}

@@ -1,0 +1,136 @@
+/* How fresh the local copy of the catalogue must be before a shard decides anything that depends on topics: a new leader asks shard 0's leader once how far
+ * shard 0 has come (a confirmed read), and waits until the local copy is there. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+enum { ASK_AGAIN_US = 20000 };
+
+bool op_needs_catalog(const struct group_op *op)
+{
+    switch (op->kind) {
+    case GROUP_OFFSET_COMMIT:
+    case GROUP_OFFSET_FETCH: /* by topic id, and so that a fetch never overtakes a commit that waits here */
+    case GROUP_OFFSET_DELETE:
+    case GROUP_DELETE:
+    case GROUP_RETENTION:
+    case GROUP_TOPICS_CHANGED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool catalog_ready(const struct shard *s)
+{
+    if (s->id == 0)
+        return true;
+    uint64_t applied = s->coord->shards[0].applied;
+    return s->barrier_known && applied >= s->barrier_floor && applied >= (uint64_t)group_set_cursor(s->set);
+}
+
+void held_release(struct shard *s)
+{
+    if (s->role != REPLICA_SERVING || s->held.count == 0)
+        return;
+    struct request_list held;
+    request_list_init(&held);
+    request_list_move(&s->held, &held);
+    struct coord_request *r;
+    while ((r = request_list_take(&held)) != NULL)
+        request_route(s, r);
+}
+
+void barrier_reset(struct shard *s)
+{
+    s->barrier_known = s->id == 0;
+    s->barrier_floor = 0;
+    s->barrier_serial = s->coord->barrier_serial + 1;
+    s->coord->barrier_retry_us = 0;
+}
+
+static bool still_asking(const struct shard *s)
+{
+    return s->role == REPLICA_SERVING && !s->barrier_known;
+}
+
+static void barrier_answered(struct coord *c, uint64_t serial, uint64_t index)
+{
+    for (uint32_t i = 1; i < c->options.shard_count; i++) {
+        struct shard *s = &c->shards[i];
+        if (!still_asking(s) || serial < s->barrier_serial)
+            continue;
+        s->barrier_known = true;
+        s->barrier_floor = index;
+        held_release(s);
+    }
+    c->dirty = true;
+}
+
+/* A confirmed read of how far shard 0 has come, for this node (from 0) or for another. */
+struct barrier_read {
+    struct coord_read read;
+    struct coord *coord;
+    uint32_t from;
+    uint64_t serial, index;
+};
+
+static void barrier_read(struct coord_read *read, const struct group_set *set)
+{
+    (void)set;
+    struct barrier_read *b = read->ctx;
+    b->index = b->coord->shards[0].applied;
+}
+
+static void barrier_read_done(struct coord_read *read, int16_t error)
+{
+    struct barrier_read *b = read->ctx;
+    struct coord *c = b->coord;
+    if (error == 0 && b->from == 0) {
+        barrier_answered(c, b->serial, b->index);
+    } else if (error == 0) {
+        uint8_t message[16];
+        put_le64(message, b->serial);
+        put_le64(message + 8, b->index);
+        (void)replica_send(c->replica, b->from, COORD_CHANNEL_BARRIER_ANSWER, (struct bytes){message, sizeof(message)});
+    }
+    free(b); /* on error the asker asks again, perhaps somebody else */
+}
+
+static void barrier_read_start(struct coord *c, uint32_t from, uint64_t serial)
+{
+    struct barrier_read *b = calloc(1, sizeof(*b));
+    MUSTER_CHECK(b != NULL);
+    *b = (struct barrier_read){.read = {.shard = 0, .read = barrier_read, .done = barrier_read_done, .ctx = b},
+                               .coord = c,
+                               .from = from,
+                               .serial = serial};
+    coord_submit_read(c, &b->read);
+}
+
+void barrier_step(struct coord *c)
+{
+    bool wanted = false;
+    for (uint32_t i = 1; i < c->options.shard_count && !wanted; i++)
+        wanted = still_asking(&c->shards[i]);
+    if (!wanted || c->now_us < c->barrier_retry_us)
+        return;
+    const struct shard *zero = &c->shards[0];
+    c->barrier_retry_us = c->now_us + ASK_AGAIN_US;
+    uint64_t serial = ++c->barrier_serial;
+    if (zero->role == REPLICA_SERVING) {
+        barrier_read_start(c, 0, serial);
+    } else if (zero->role == REPLICA_FOLLOWER && zero->leader != 0) {
+        uint8_t message[8];
+        put_le64(message, serial);
+        (void)replica_send(c->replica, zero->leader, COORD_CHANNEL_BARRIER_ASK, (struct bytes){message, sizeof(message)});
+    }
+}
+
+void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data)
+{
+    if (channel == COORD_CHANNEL_BARRIER_ASK && data.len == 8)
+        barrier_read_start(c, from, get_le64(data.ptr));
+    else if (channel == COORD_CHANNEL_BARRIER_ANSWER && data.len == 16)
+        barrier_answered(c, get_le64(data.ptr), get_le64(data.ptr + 8));
+}

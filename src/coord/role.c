@@ -1,0 +1,126 @@
+/* Taking office and losing it. */
+#include "internal.h"
+
+enum { NOT_COORDINATOR = 16 };
+
+static void refuse_all(struct shard *s, struct request_list *l)
+{
+    struct coord_request *r;
+    while ((r = request_list_take(l)) != NULL)
+        request_refuse(s, r, NOT_COORDINATOR);
+}
+
+static void drop_flight(struct shard *s, struct flight *f, struct request_list *requests)
+{
+    request_list_move(&f->requests, requests);
+    for (size_t i = 0; i < f->gate_count; i++) {
+        struct gate *g = f->gates[i];
+        gate_end_turn(g);
+        g->flights = 0;
+        g->member_flights = 0;
+        g->exclusive = false;
+    }
+    s->reserved_bytes -= f->bytes;
+    s->reserved_members -= f->joins;
+    flight_free(f);
+}
+
+static void drop_gates(struct shard *s, struct request_list *requests)
+{
+    for (struct gate *g = gate_first(s), *next; g != NULL; g = next) {
+        next = gate_after(g);
+        request_list_move(&g->queue, requests);
+        request_list_move(&g->waiting, requests);
+        gate_free_if_idle(s, g);
+    }
+    if (s->catalog_gate != NULL) {
+        request_list_move(&s->catalog_gate->queue, requests);
+        gate_free_if_idle(s, s->catalog_gate);
+    }
+}
+
+/* Every parked request is answered at once: nothing is undone, because nothing was done. */
+static void lose_office(struct shard *s)
+{
+    struct request_list requests;
+    request_list_init(&requests);
+    if (s->turn.flight != NULL) {
+        drop_flight(s, s->turn.flight, &requests);
+        turn_clear(&s->turn);
+    }
+    while (s->flights != NULL) {
+        struct flight *f = s->flights;
+        s->flights = f->next;
+        drop_flight(s, f, &requests);
+    }
+    s->flights_end = &s->flights;
+    drop_gates(s, &requests);
+    request_list_move(&s->reads, &requests);
+    request_list_move(&s->held, &requests);
+    timer_set_clear(&s->timers);
+    sweep_reset(s);
+    s->coord->stats.leader_losses++;
+    refuse_all(s, &requests);
+    struct coord_read *read = s->shard_reads, *next;
+    s->shard_reads = NULL;
+    s->shard_reads_end = &s->shard_reads;
+    for (; read != NULL; read = next) {
+        next = read->in.next;
+        read_finish(s, read, NOT_COORDINATOR);
+    }
+}
+
+static void arm_in_full(void *ctx, const struct group_timer_wish *wish)
+{
+    struct shard *s = ctx;
+    timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, 0);
+}
+
+static void take_office(struct shard *s)
+{
+    s->clock_base_ms = group_set_clock(s->set);
+    s->clock_base_us = s->coord->now_us;
+    timer_set_clear(&s->timers);
+    group_set_timers(s->set, &s->coord->settings, arm_in_full, s);
+    handover_take(s);
+    barrier_reset(s);
+    s->topics_due = (uint64_t)group_set_cursor(s->set) < s->coord->catalog_index;
+    for (struct str id = group_set_next(s->set, STR_NULL); !str_is_null(id); id = group_set_next(s->set, id)) {
+        if (group_needs_takeover(s->set, id))
+            internal_submit(s, GROUP_TAKEOVER, id, NULL);
+    }
+}
+
+void shard_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader)
+{
+    enum replica_role before = s->role;
+    bool same_office = term == s->term && (before == REPLICA_SERVING || before == REPLICA_HANDING_OVER);
+    bool had_office = before == REPLICA_SERVING || before == REPLICA_HANDING_OVER;
+    s->role = role;
+    s->leader = leader;
+    s->term = term;
+    if (had_office && (role == REPLICA_FOLLOWER || role == REPLICA_LEADER || !same_office))
+        lose_office(s);
+    if (role == REPLICA_HANDING_OVER)
+        handover_send(s);
+    if (role == REPLICA_SERVING && same_office)
+        held_release(s);
+    else if (role == REPLICA_SERVING)
+        take_office(s);
+    if (s->id == 0)
+        s->coord->barrier_retry_us = 0;
+    s->coord->dirty = true;
+    if (s->coord->events.role != NULL)
+        s->coord->events.role(s->coord->events.ctx, s->id, role, term, leader);
+}
+
+/* Deadlines stand still while the node may have lost its office without knowing. */
+void shard_advance(struct shard *s, int64_t elapsed_us)
+{
+    if (s->role != REPLICA_SERVING && s->role != REPLICA_HANDING_OVER)
+        return;
+    struct replica_shard_status status;
+    replica_status(s->coord->replica, s->id, &status);
+    if (s->coord->now_us - status.contact_us <= s->coord->options.election_timeout_us)
+        s->live_us += elapsed_us;
+}

@@ -1,0 +1,231 @@
+/* A turn's entry: all records that were decided for one shard since the last one, with who asked and why. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void turn_init(struct turn *t)
+{
+    memset(t, 0, sizeof(*t));
+    arena_init(&t->arena, 0);
+}
+
+void turn_fini(struct turn *t)
+{
+    arena_fini(&t->arena);
+    free(t->causes);
+    free(t->records);
+    if (t->flight != NULL)
+        flight_free(t->flight);
+    t->flight = NULL;
+}
+
+static void *grown(void *v, size_t *cap, size_t len, size_t size)
+{
+    if (len < *cap)
+        return v;
+    *cap = *cap == 0 ? 32 : 2 * *cap;
+    v = realloc(v, *cap * size);
+    MUSTER_CHECK(v != NULL);
+    return v;
+}
+
+bool turn_has_room(const struct shard *s, size_t bytes)
+{
+    return s->turn.record_count == 0 || s->turn.bytes + bytes <= s->coord->options.entry_max_bytes / 2;
+}
+
+static struct flight *turn_flight(struct turn *t)
+{
+    if (t->flight == NULL) {
+        t->flight = calloc(1, sizeof(struct flight));
+        MUSTER_CHECK(t->flight != NULL);
+        request_list_init(&t->flight->requests);
+    }
+    return t->flight;
+}
+
+static int32_t turn_cause(struct turn *t, const struct coord_request *r, const struct group_out *out)
+{
+    t->causes = grown(t->causes, &t->cause_cap, t->cause_count, sizeof(*t->causes));
+    struct log_entry_cause *cause = &t->causes[t->cause_count];
+    bool client = r->op.api_key >= 0;
+    *cause = (struct log_entry_cause){
+        .client_id = client ? r->op.caller.client_id : STR_NULL,
+        .host = client ? r->op.caller.host : STR_NULL,
+        .api_key = r->op.api_key,
+        .api_version = r->op.api_version,
+        .group_id = op_is_catalog(r->op.kind) ? STR_NULL : r->op.group_id,
+        .reason = out->reason,
+        .rule = str_of(out->rule != NULL ? out->rule : ""),
+    };
+    t->bytes += 40 + (size_t)cause->rule.len;
+    return (int32_t)t->cause_count++;
+}
+
+static void keep_for_overlay(struct gate *g, const struct group_out *out, struct arena *scratch)
+{
+    for (size_t i = 0; i < out->records.len; i++) {
+        g->turn_records = grown(g->turn_records, &g->turn_record_cap, g->turn_record_count, sizeof(*g->turn_records));
+        g->turn_records[g->turn_record_count++] = out->records.v[i];
+        if (g->overlay != NULL)
+            MUSTER_CHECK(group_apply(g->overlay, 0, out->records.v[i], scratch));
+    }
+}
+
+static void turn_gate(struct turn *t, struct gate *g, bool member_change)
+{
+    struct flight *f = turn_flight(t);
+    if (!g->in_turn) {
+        f->gates = grown(f->gates, &f->gate_cap, f->gate_count, sizeof(*f->gates));
+        f->gates[f->gate_count++] = g;
+        g->in_turn = true;
+    }
+    if (member_change)
+        g->member_in_turn = true;
+}
+
+void turn_join(struct shard *s, struct gate *g, struct coord_request *r)
+{
+    MUSTER_CHECK(g->in_turn);
+    r->in.state = REQUEST_IN_TURN;
+    request_list_add(&turn_flight(&s->turn)->requests, r);
+}
+
+void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
+{
+    struct turn *t = &s->turn;
+    enum group_op_class class = group_op_class(r->op.kind);
+    bool member_change = class == GROUP_CLASS_MEMBERSHIP || class == GROUP_CLASS_EXCLUSIVE;
+    int32_t cause = turn_cause(t, r, out);
+    for (size_t i = 0; i < out->records.len; i++) {
+        t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
+        t->records[t->record_count++] =
+            (struct log_entry_entry_record){.cause = cause, .key = out->records.v[i].key, .value = out->records.v[i].value};
+    }
+    t->bytes += out->records.bytes + 8 * out->records.len;
+    turn_gate(t, g, member_change);
+    if (class == GROUP_CLASS_MEMBERSHIP)
+        keep_for_overlay(g, out, r->arena);
+    if (class == GROUP_CLASS_EXCLUSIVE)
+        g->exclusive = true;
+    t->flight->bytes += (int64_t)out->records.bytes;
+    t->flight->joins += r->op.kind == GROUP_JOIN;
+    s->reserved_bytes += (int64_t)out->records.bytes;
+    s->reserved_members += r->op.kind == GROUP_JOIN;
+    s->coord->stats.records += out->records.len;
+    turn_join(s, g, r);
+}
+
+static struct bytes turn_encode(struct shard *s)
+{
+    struct turn *t = &s->turn;
+    struct log_entry entry;
+    wire_init(&wire_log_entry, &entry);
+    entry.shard_clock_ms = shard_clock_ms(s);
+    entry.wall_ms = s->coord->events.wall_ms(s->coord->events.ctx);
+    entry.causes.v = t->causes;
+    entry.causes.len = (int32_t)t->cause_count;
+    entry.records.v = t->records;
+    entry.records.len = (int32_t)t->record_count;
+    entry.groups.v = ARENA_NEW(&t->arena, struct log_entry_group_revision, t->flight->gate_count);
+    entry.groups.len = 0;
+    for (size_t i = 0; i < t->flight->gate_count; i++) {
+        const struct gate *g = t->flight->gates[i];
+        if (g->catalog)
+            continue;
+        int64_t revision = group_revision(s->set, g->id) + (int64_t)g->flights;
+        entry.groups.v[entry.groups.len++] = (struct log_entry_group_revision){.group_id = g->id, .revision = revision};
+    }
+    return wire_encode(&wire_log_entry, 0, &entry, &t->arena);
+}
+
+void turn_clear(struct turn *t)
+{
+    t->flight = NULL;
+    t->cause_count = 0;
+    t->record_count = 0;
+    t->bytes = 0;
+    arena_clear(&t->arena);
+}
+
+static void flight_launch(struct shard *s, struct flight *f)
+{
+    f->member_change = calloc(f->gate_count, sizeof(bool));
+    MUSTER_CHECK(f->member_change != NULL);
+    for (size_t i = 0; i < f->gate_count; i++) {
+        struct gate *g = f->gates[i];
+        g->flights++;
+        if (g->member_in_turn)
+            g->member_flights++;
+        f->member_change[i] = g->member_in_turn;
+        gate_end_turn(g);
+    }
+    for (struct coord_request *r = f->requests.first; r != NULL; r = r->in.next)
+        r->in.state = REQUEST_IN_FLIGHT;
+    *s->flights_end = f;
+    s->flights_end = &f->next;
+    s->coord->stats.entries++;
+}
+
+/* Nothing happened: the overlays go, the requests are told, the gates open again. */
+static void flight_abandon(struct shard *s, struct flight *f, int16_t error)
+{
+    for (size_t i = 0; i < f->gate_count; i++) {
+        f->gates[i]->exclusive = false;
+        gate_end_turn(f->gates[i]);
+        gate_list_add(&s->opened, f->gates[i]);
+    }
+    struct coord_request *r;
+    while ((r = request_list_take(&f->requests)) != NULL)
+        request_refuse(s, r, error);
+    s->reserved_bytes -= f->bytes;
+    s->reserved_members -= f->joins;
+    flight_free(f);
+}
+
+void turn_seal(struct shard *s)
+{
+    struct flight *f = s->turn.flight;
+    if (f == NULL)
+        return;
+    struct bytes entry = turn_encode(s);
+    int rc = replica_propose(s->coord->replica, s->id, entry, &f->term, &f->index);
+    turn_clear(&s->turn);
+    if (rc == 0) {
+        flight_launch(s, f);
+        return;
+    }
+    /* A retriable error that makes clients look for the coordinator again: it is elsewhere, or the disks here refuse writes. */
+    flight_abandon(s, f, rc == MUSTER_E_NOT_LEADER ? 16 : 15);
+    s->coord->dirty = true;
+}
+
+struct flight *flight_take(struct shard *s)
+{
+    struct flight *f = s->flights;
+    if (f == NULL)
+        return NULL;
+    s->flights = f->next;
+    if (s->flights == NULL)
+        s->flights_end = &s->flights;
+    for (size_t i = 0; i < f->gate_count; i++) {
+        struct gate *g = f->gates[i];
+        MUSTER_CHECK(g->flights > 0);
+        g->flights--;
+        g->member_flights -= f->member_change[i] ? 1 : 0;
+        if (g->flights == 0 && !g->in_turn)
+            g->exclusive = false;
+        gate_list_add(&s->opened, g);
+    }
+    s->reserved_bytes -= f->bytes;
+    s->reserved_members -= f->joins;
+    return f;
+}
+
+void flight_free(struct flight *f)
+{
+    free(f->gates);
+    free(f->member_change);
+    free(f);
+}
