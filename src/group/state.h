@@ -29,7 +29,7 @@ struct offset {
     int64_t offset;
     int64_t commit_clock_ms;             /* shard clock: what retention is measured on */
     int64_t commit_wall_ms;              /* what clients and logs see */
-    int64_t expire_wall_ms;              /* -1, or the explicit retention of commit versions 2 to 4 (then on the shard clock, too) */
+    int64_t expire_clock_ms;             /* -1, or the shard clock at which the explicit retention time of commit versions 2 to 4 ends */
     struct uuid topic_id;                /* zero: not known at commit */
     struct str metadata;
     uint64_t record_hash;
