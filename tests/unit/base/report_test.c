@@ -1,0 +1,96 @@
+/* Error texts, panic, log lines. */
+#include "base_test.h"
+
+static void error_texts(void **state)
+{
+    (void)state;
+    assert_string_equal(muster_strerror(0), "ok");
+    assert_string_equal(muster_strerror(MUSTER_E_TRUNCATED), "input ends before the value does");
+    assert_string_equal(muster_strerror(-1), "unknown error");
+    assert_string_equal(muster_strerror(1), "unknown error");
+}
+
+static struct {
+    const char *text;
+    int line;
+} panic_seen;
+
+static void note_panic(const char *file, int line, const char *text)
+{
+    (void)file;
+    panic_seen.text = text;
+    panic_seen.line = line;
+    longjmp(base_test_panicked, 1);
+}
+
+static void checks_name_their_condition(void **state)
+{
+    (void)state;
+    MUSTER_CHECK(1 + 1 == 2);
+    muster_set_panic(note_panic);
+    if (setjmp(base_test_panicked) == 0) {
+        MUSTER_CHECK(1 + 1 == 3);
+        fail();
+    }
+    muster_set_panic(NULL);
+    assert_string_equal(panic_seen.text, "1 + 1 == 3");
+    assert_true(panic_seen.line > 0);
+}
+
+static struct {
+    int lines;
+    enum log_level level;
+    char last[8192];
+} heard;
+
+static void hear(void *ctx, enum log_level level, const char *line)
+{
+    assert_ptr_equal(ctx, &heard);
+    heard.lines++;
+    heard.level = level;
+    strncpy(heard.last, line, sizeof(heard.last) - 1);
+}
+
+static void log_lines(void **state)
+{
+    (void)state;
+    log_set(hear, &heard, LOG_INFO);
+    log_event(LOG_DEBUG, "quiet", "a=%d", 1);
+    assert_int_equal(heard.lines, 0);
+    struct str group = STR("orders");
+    log_event(LOG_WARN, "member_fenced", "group=%.*s epoch=%d", STR_ARG(group), 6);
+    assert_int_equal(heard.lines, 1);
+    assert_int_equal(heard.level, LOG_WARN);
+    assert_string_equal(heard.last, "evt=member_fenced group=orders epoch=6");
+    log_event(LOG_INFO, "null", "group=%.*s.", STR_ARG(STR_NULL));
+    assert_string_equal(heard.last, "evt=null group=.");
+    log_event(LOG_INFO, "bare", "%s", "");
+    assert_string_equal(heard.last, "evt=bare");
+    log_event(LOG_ERROR, "forged", "reason=%s", "a\nevt=other\x7f");
+    assert_string_equal(heard.last, "evt=forged reason=a?evt=other?");
+    log_set(NULL, NULL, LOG_INFO);
+}
+
+static void long_lines_are_cut(void **state)
+{
+    (void)state;
+    static char text[6000];
+    memset(text, 'x', sizeof(text) - 1);
+    log_set(hear, &heard, LOG_INFO);
+    log_event(LOG_INFO, "long", "text=%s", text);
+    size_t len = strlen(heard.last);
+    assert_true(len < sizeof(text));
+    assert_string_equal(heard.last + len - 4, "x...");
+    log_set(NULL, NULL, LOG_INFO);
+}
+
+int run_report_tests(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_texts),
+        cmocka_unit_test(checks_name_their_condition),
+        cmocka_unit_test(log_lines),
+        cmocka_unit_test(long_lines_are_cut),
+    };
+    return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
+}
