@@ -434,6 +434,34 @@ class Session:
             rows.append(row)
         return conn.ask("LeaveGroup", version, GroupId=group, Members=rows)
 
+    def beat_quietly(self, conn, group, generation, member):
+        """A heartbeat that keeps a member alive and is not written down."""
+        conn.recorded = False
+        self.beat(conn, group, generation, member)
+        conn.recorded = True
+
+    def list_groups(self, version, **fields):
+        """ListGroups of every node, the answers put together as one: a client's view of the whole cluster."""
+        title = self.canon.request("ListGroups", fields)
+        step = self.step(f"all ListGroups v{version}", title)
+        rows, codes = [], set()
+        for address in self.nodes():
+            answer = self.quiet(address).ask("ListGroups", version, **fields)
+            rows += answer["Groups"] or []
+            codes.add(answer["ErrorCode"])
+        step.lines.append(("ErrorCode", ", ".join(str(c) for c in sorted(codes, key=str))))
+        step.lines += self.canon.lines("ListGroups", {"Groups": rows})
+        return rows
+
+    def nodes(self):
+        answer = self.quiet().ask("Metadata", 1, Topics=[])
+        return [(b["Host"], b["Port"]) for b in answer["Brokers"]]
+
+    def node_of(self, conn):
+        """The id, as text, of the node a connection goes to."""
+        answer = self.quiet(conn.address).ask("Metadata", 1, Topics=[])
+        return next(str(b["NodeId"]) for b in answer["Brokers"] if b["Port"] == conn.address[1])
+
     def describe(self, conn, group, version=6):
         return conn.ask("DescribeGroups", version, Groups=[group] if isinstance(group, str) else group)
 

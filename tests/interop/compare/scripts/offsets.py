@@ -105,7 +105,7 @@ def commit_simple(t):
     t.say("generation -1 and no member: the simple group")
     t.commit(a, group, [(topic, 0, 1)])
     t.describe(a, group)
-    a.ask("ListGroups", 5, StatesFilter=[], TypesFilter=[])
+    t.list_groups(5)
     t.say("what a simple group takes and what not")
     t.commit(a, group, [(topic, 0, 2)], generation=0)
     t.commit(a, group, [(topic, 0, 2)], generation=1)
