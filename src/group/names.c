@@ -1,0 +1,45 @@
+/* names.c: an open table of keys, at most half full. The order of its slots is never seen by anyone. */
+#include "names.h"
+
+void names_init(struct names *n, struct arena *arena, int32_t count)
+{
+    MUSTER_CHECK(count >= 0);
+    uint32_t size = 4;
+    while (size < (uint32_t)count * 2) {
+        size *= 2;
+    }
+    n->slots = ARENA_NEW(arena, struct name_slot, size);
+    n->mask = size - 1;
+}
+
+/* The slot that holds the key, or the empty one where it belongs. */
+static struct name_slot *names_slot(const struct names *n, struct bytes key)
+{
+    uint32_t at = (uint32_t)hash_bytes(key.ptr, (size_t)(key.len > 0 ? key.len : 0), 0) & n->mask;
+    while (n->slots[at].key.ptr != NULL && !bytes_eq(n->slots[at].key, key)) {
+        at = (at + 1) & n->mask;
+    }
+    return &n->slots[at];
+}
+
+int32_t names_add(struct names *n, struct bytes key, int32_t number)
+{
+    if (key.len <= 0) {
+        key = (struct bytes){(const uint8_t *)"", 0};
+    }
+    struct name_slot *slot = names_slot(n, key);
+    if (slot->key.ptr != NULL) {
+        return slot->number;
+    }
+    *slot = (struct name_slot){.key = key, .number = number};
+    return -1;
+}
+
+int32_t names_find(const struct names *n, struct bytes key)
+{
+    if (key.len <= 0) {
+        key = (struct bytes){(const uint8_t *)"", 0};
+    }
+    const struct name_slot *slot = names_slot(n, key);
+    return slot->key.ptr != NULL ? slot->number : -1;
+}

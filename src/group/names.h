@@ -1,0 +1,22 @@
+/* names.h: finding equal keys within one request without comparing every pair: a request may carry 100,000 of them. */
+#ifndef MUSTER_GROUP_NAMES_H
+#define MUSTER_GROUP_NAMES_H
+
+#include <muster/base.h>
+
+struct name_slot {
+    struct bytes key;
+    int32_t number;
+};
+struct names {
+    struct name_slot *slots;
+    uint32_t mask;
+};
+
+/* Room for count keys; the table lies in the arena. */
+void names_init(struct names *n, struct arena *arena, int32_t count);
+/* The number the key was added with before, or -1 after adding it with this one. The key is borrowed. */
+int32_t names_add(struct names *n, struct bytes key, int32_t number);
+int32_t names_find(const struct names *n, struct bytes key);     /* -1: not there */
+
+#endif

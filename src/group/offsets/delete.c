@@ -1,0 +1,139 @@
+/* delete.c: OffsetDelete and DeleteGroups.
+ *
+ * A deletion that would be large goes in slices: the op is asked again after each has been applied, and the group's own tombstones come last,
+ * so that a half deleted group is still a group. */
+#include "offsets.h"
+#include "rules.h"
+
+static bool write_tombstone(struct decision *d, const struct offset *o)
+{
+    if (d->out->records.bytes >= OFFSETS_SLICE_BYTES) {
+        return false;
+    }
+    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic->name, .partition = o->partition};
+    out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
+    return true;
+}
+
+/* ---- OffsetDelete ---------------------------------------------------------------------------------------------------------- */
+
+static void answer_delete(struct decision *d, int16_t error, const struct asked *a)
+{
+    struct offset_delete_response *response = ARENA_NEW(d->arena, struct offset_delete_response, 1);
+    struct answer answer = {0};
+    if (error == KAFKA_NONE) {
+        asked_answer(a, d->arena, &answer);
+    }
+    response->error_code = error;
+    response->topics.v = ARENA_NEW(d->arena, struct offset_delete_response_topic, answer.len);
+    response->topics.len = answer.len;
+    for (int32_t t = 0; t < answer.len; t++) {
+        const struct answer_topic *from = &answer.v[t];
+        struct offset_delete_response_topic *to = &response->topics.v[t];
+        to->name = from->name;
+        to->partitions.v = ARENA_NEW(d->arena, struct offset_delete_response_partition, from->len);
+        to->partitions.len = from->len;
+        for (int32_t i = 0; i < from->len; i++) {
+            to->partitions.v[i].partition_index = from->v[i].partition;
+            to->partitions.v[i].error_code = from->v[i].error;
+        }
+    }
+    d->out->verdict = GROUP_ANSWER;
+    d->out->error = error;
+    d->out->answer = response;
+}
+
+/* A group with members that are not consumers has no subscription to go by: nothing may be deleted while they are there. */
+static int16_t may_delete_offsets(struct decision *d, const struct group *g)
+{
+    if (g == NULL) {
+        out_rule(d, RULE_OFFSET_DELETE_NO_GROUP);
+        return KAFKA_GROUP_ID_NOT_FOUND;
+    }
+    if (g->classic.state != CLASSIC_EMPTY && !str_eq(g->classic.protocol_type, STR("consumer"))) {
+        out_rule(d, RULE_OFFSET_DELETE_NOT_CONSUMERS);
+        return KAFKA_NON_EMPTY_GROUP;
+    }
+    return KAFKA_NONE;
+}
+
+/* An active consumer group whose subscription cannot be read counts as subscribed to everything. */
+static bool is_subscribed(struct decision *d, const struct group *g, struct str topic)
+{
+    bool known = false;
+    if (g->classic.state == CLASSIC_EMPTY) {
+        return false;
+    }
+    bool subscribed = classic_subscribed(d, g, topic, &known);
+    return subscribed || !known;
+}
+
+static void delete_topic(struct decision *d, const struct group *g, struct asked_topic *t, bool *ret_refused)
+{
+    bool subscribed = t->settled < t->len && is_subscribed(d, g, t->name);
+    for (int32_t i = 0; i < t->len; i++) {
+        if (t->error[i] != ASKED_GROUP) {
+            continue;
+        }
+        const struct offset *o = subscribed ? NULL : offsets_find(g, t->name, t->partition[i]);
+        if (o != NULL) {
+            struct offset_commit_key key = {.group = d->op->group_id, .topic = t->name, .partition = t->partition[i]};
+            out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
+        }
+        t->error[i] = subscribed ? KAFKA_GROUP_SUBSCRIBED_TO_TOPIC : KAFKA_NONE;
+        *ret_refused = *ret_refused || subscribed;
+    }
+}
+
+void offsets_decide_delete(struct decision *d)
+{
+    const struct offset_delete_request *request = d->op->request;
+    const struct group *g = group_find(d->set, d->op->group_id);
+    struct asked asked = {0};
+    int16_t error = may_delete_offsets(d, g);
+    if (error != KAFKA_NONE) {
+        answer_delete(d, error, &asked);
+        return;
+    }
+    bool refused = false;
+    asked_init(&asked, request->topics.len, false, d->arena);
+    for (int32_t t = 0; t < request->topics.len; t++) {
+        const struct offset_delete_request_topic *topic = &request->topics.v[t];
+        struct asked_topic *to = asked_add(&asked, topic->name, (struct uuid){{0}}, topic->partitions.len, d->op->topics, d->arena);
+        for (int32_t i = 0; i < to->len; i++) {
+            to->partition[i] = topic->partitions.v[i].partition_index;
+        }
+        asked_check(&asked, to);
+        delete_topic(d, g, to, &refused);
+    }
+    out_rule(d, refused ? RULE_OFFSET_DELETE_SUBSCRIBED : RULE_OFFSET_DELETE);
+    answer_delete(d, KAFKA_NONE, &asked);
+}
+
+/* ---- DeleteGroups ---------------------------------------------------------------------------------------------------------- */
+
+void offsets_decide_group_delete(struct decision *d)
+{
+    const struct group *g = group_find(d->set, d->op->group_id);
+    int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : classic_may_delete(g);
+    struct delete_groups_response_deletable_group_result *result = ARENA_NEW(d->arena, struct delete_groups_response_deletable_group_result, 1);
+    result->group_id = d->op->group_id;
+    result->error_code = error;
+    result->error_message = STR_NULL;
+    d->out->verdict = GROUP_ANSWER;
+    d->out->error = error;
+    d->out->answer = result;
+    if (error != KAFKA_NONE) {
+        out_rule(d, g == NULL ? RULE_GROUP_DELETE_NO_GROUP : RULE_GROUP_DELETE_REFUSED);
+        return;
+    }
+    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+        if (!write_tombstone(d, o)) {
+            out_rule(d, RULE_GROUP_DELETE_SLICE);
+            d->out->more = true;
+            return;
+        }
+    }
+    classic_tombstones(d, g);
+    out_rule(d, RULE_GROUP_DELETE);
+}

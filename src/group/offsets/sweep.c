@@ -1,0 +1,134 @@
+/* sweep.c: what goes by itself: expired offsets (KIP-211), groups without anything left, offsets of deleted topics.
+ *
+ *   group                                     measured from                  which offsets
+ *   no protocol type (simple)                 its commit                     all
+ *   empty                                     the moment it became empty     all
+ *   stable consumers, subscription readable   its commit                     those of topics nobody subscribes to
+ *   anything else                             -                              none (KAFKA-13636: while it rebalances the subscription is unknown)
+ *
+ * An explicit expiry (commit versions 2 to 4) takes the place of both the moment and the retention time. All of it is on the shard clock. A group
+ * without members whose last offset goes, or that has none, goes too. */
+#include "offsets.h"
+#include "rules.h"
+
+enum expiry { EXPIRY_NONE, EXPIRY_SINCE_COMMIT, EXPIRY_SINCE_EMPTY };
+
+static enum expiry group_expiry(const struct group *g)
+{
+    if (str_is_empty(g->classic.protocol_type)) {
+        return EXPIRY_SINCE_COMMIT;
+    }
+    if (g->classic.state == CLASSIC_EMPTY) {
+        return EXPIRY_SINCE_EMPTY;
+    }
+    bool consumers = str_eq(g->classic.protocol_type, STR("consumer"));
+    return consumers && g->classic.state == CLASSIC_STABLE ? EXPIRY_SINCE_COMMIT : EXPIRY_NONE;
+}
+
+static bool is_expired(const struct decision *d, const struct group *g, const struct offset *o, enum expiry expiry)
+{
+    int64_t now = d->op->clock_ms;
+    if (o->expire_clock_ms >= 0) {
+        return now >= o->expire_clock_ms;
+    }
+    int64_t since = expiry == EXPIRY_SINCE_EMPTY ? g->classic.state_clock_ms : o->commit_clock_ms;
+    return now - since >= d->op->settings->offsets_retention_ms;
+}
+
+/* Whether somebody in the group wants the topic's offsets kept; an unreadable subscription keeps everything. */
+static bool is_kept(struct decision *d, const struct group *g, struct str topic)
+{
+    bool known = false;
+    if (g->classic.state == CLASSIC_EMPTY) {
+        return false;
+    }
+    bool subscribed = classic_subscribed(d, g, topic, &known);
+    return subscribed || !known;
+}
+
+/* False when the slice is full. */
+static bool drop(struct decision *d, const struct offset *o)
+{
+    if (d->out->records.bytes >= OFFSETS_SLICE_BYTES) {
+        d->out->more = true;
+        return false;
+    }
+    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic->name, .partition = o->partition};
+    out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
+    return true;
+}
+
+/* Drops what is expired. True when nothing stays. */
+static bool drop_expired(struct decision *d, const struct group *g, enum expiry expiry)
+{
+    bool all = true;
+    bool kept = false;
+    const struct topic_name *last = NULL;
+    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+        if (o->topic != last) {
+            kept = is_kept(d, g, o->topic->name);
+            last = o->topic;
+        }
+        if (kept || !is_expired(d, g, o, expiry)) {
+            all = false;
+        } else if (!drop(d, o)) {
+            return false;
+        }
+    }
+    return all;
+}
+
+void offsets_decide_retention(struct decision *d)
+{
+    const struct group *g = group_find(d->set, d->op->group_id);
+    d->out->verdict = GROUP_SILENT;
+    if (g == NULL) {
+        out_rule(d, RULE_RETENTION_NO_GROUP);
+        return;
+    }
+    enum expiry expiry = group_expiry(g);
+    if (expiry == EXPIRY_NONE && g->offset_count > 0) {
+        out_rule(d, RULE_RETENTION_SUBSCRIPTION_UNKNOWN);
+        return;
+    }
+    bool all = drop_expired(d, g, expiry);
+    /* Ids that were handed out are awaited: a group that goes now would only turn their owners away. */
+    if (all && classic_may_delete(g) == KAFKA_NONE && g->classic.pending_count == 0) {
+        classic_tombstones(d, g);
+        out_rule(d, RULE_RETENTION_GROUP_GONE);
+    } else {
+        out_rule(d, d->out->records.len > 0 ? RULE_RETENTION_EXPIRED : RULE_RETENTION_NOTHING);
+    }
+}
+
+/* ---- deleted topics ---------------------------------------------------------------------------------------------------------- */
+
+/* An offset goes with the topic it was committed for, whether or not a new topic has taken the name. An id that the catalogue does not know and
+ * does not remember as deleted is one this node has not heard of yet. Offsets without an id (taken over from elsewhere) go by name. */
+static bool topic_is_gone(const struct decision *d, const struct offset *o)
+{
+    const struct topics *topics = d->op->topics;
+    if (!uuid_is_zero(o->topic_id)) {
+        return topics->was_deleted(topics->ctx, o->topic_id);
+    }
+    struct topic_view view;
+    return !topics->by_name(topics->ctx, o->topic->name, &view);
+}
+
+void offsets_decide_topics_changed(struct decision *d)
+{
+    const struct group *g = group_find(d->set, d->op->group_id);
+    d->out->verdict = GROUP_SILENT;
+    if (g == NULL) {
+        out_rule(d, RULE_TOPICS_CHANGED_NO_GROUP);
+        return;
+    }
+    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+        if (topic_is_gone(d, o) && !drop(d, o)) {
+            out_rule(d, RULE_TOPICS_CHANGED_SLICE);
+            return;
+        }
+    }
+    out_rule(d, d->out->records.len > 0 ? RULE_TOPICS_CHANGED_DROPPED : RULE_TOPICS_CHANGED_NOTHING);
+    classic_decide_topics_changed(d);
+}
