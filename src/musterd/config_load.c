@@ -44,7 +44,7 @@ static bool is_foreign(struct str name, const char *pattern)
 static int distance(struct str a, struct str b)
 {
     enum { LONGEST = 80 };
-    int row[LONGEST + 1];
+    int row[LONGEST + 1] = {0};
     if (a.len > LONGEST || b.len > LONGEST) {
         return LONGEST;
     }
