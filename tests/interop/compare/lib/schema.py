@@ -3,6 +3,7 @@
 Two sources give the same tables: the schema files of this project (read by the parser of the wire
 generator), and the JSON files inside the kafka-clients jar, which are Kafka's own truth.
 """
+import importlib.util
 import json
 import re
 import zipfile
@@ -129,7 +130,10 @@ def _json_message(text):
     collect([{"type": s["name"], "fields": s["fields"]} for s in raw.get("commonStructs", [])])
     collect(raw.get("fields", []))
     fields = [_json_field(f, structs) for f in raw.get("fields", [])]
-    return Message(raw["name"], raw["type"], int(raw.get("apiKey", -1)), parse_span(raw.get("validVersions")),
+    versions = parse_span(raw.get("validVersions"))
+    if raw.get("latestVersionUnstable"):
+        versions = (versions[0], versions[1] - 1)  # no release speaks it
+    return Message(raw["name"], raw["type"], int(raw.get("apiKey", -1)), versions,
                    parse_span(raw.get("flexibleVersions")), fields)
 
 
@@ -142,4 +146,83 @@ def load_jar(path):
                 continue
             message = _json_message(jar.read(name).decode())
             messages[message.name] = message
+    for message in messages.values():
+        request = messages.get(message.name.removesuffix("Response") + "Request")
+        if message.kind == "response" and request:
+            message.versions = request.versions
     return messages
+
+
+def _load_generator(folder):
+    spec = importlib.util.spec_from_file_location("muster_wire_gen", folder / "gen.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _msg_field(raw):
+    kind = "struct" if raw.struct else raw.base
+    field = Field(capital(raw.name), kind, raw.array, raw.versions, raw.nullable or NEVER)
+    if raw.tag is not None:
+        field.tag, field.tagged = raw.tag, raw.tagged
+    if raw.struct:
+        field.fields = [_msg_field(f) for f in raw.struct.fields]
+    text = raw.default.strip('"') if raw.default is not None else None
+    field.default = parse_default(text, field)
+    return field
+
+
+def load_msg(folder):
+    """Every message of this project's schema files: name -> Message."""
+    generator = _load_generator(folder)
+    raw = []
+    for path in sorted((folder / "schema").glob("*.msg")):
+        raw += generator.Reader(str(path)).messages
+    generator.check(raw)
+    messages = {}
+    for message in raw:
+        flexible = NEVER if message.flexible == generator.FOREVER else (message.flexible, FOREVER)
+        messages[message.name] = Message(message.name, message.kind, message.number, message.versions, flexible,
+                                         [_msg_field(f) for f in message.root.fields])
+    return messages
+
+
+def _clip(span, bounds):
+    """A version span as far as the message's own versions go."""
+    low, high = max(span[0], bounds[0]), min(span[1], bounds[1])
+    return (low, high) if low <= high else NEVER
+
+
+def differences(ours, theirs):
+    """Where a message of ours is not what the jar says, a line each."""
+    found = []
+    name, bounds = ours.name, ours.versions
+    if ours.key != theirs.key:
+        found.append(f"{name}: key {ours.key}, Kafka has {theirs.key}")
+    if ours.versions != theirs.versions:
+        found.append(f"{name}: versions {ours.versions}, Kafka has {theirs.versions}")
+    if _clip(ours.flexible, bounds) != _clip(theirs.flexible, bounds):
+        found.append(f"{name}: flexible {ours.flexible}, Kafka has {theirs.flexible}")
+    _compare_fields(name, ours.fields, theirs.fields, bounds, found)
+    return found
+
+
+def _compare_fields(where, ours, theirs, bounds, found):
+    ours, theirs = ([f for f in fields if _clip(f.versions, bounds) != NEVER] for fields in (ours, theirs))
+    if [f.name for f in ours] != [f.name for f in theirs]:
+        found.append(f"{where}: fields {[f.name for f in ours]}, Kafka has {[f.name for f in theirs]}")
+        return
+    for mine, other in zip(ours, theirs):
+        name = f"{where}.{mine.name}"
+        for what, left, right in (
+                ("kind", mine.kind.replace("records", "bytes"), other.kind.replace("records", "bytes")),
+                ("array", mine.array, other.array),
+                ("versions", _clip(mine.versions, bounds), _clip(other.versions, bounds)),
+                ("nullable", _clip(_clip(mine.nullable, mine.versions), bounds),
+                 _clip(_clip(other.nullable, other.versions), bounds)),
+                ("tag", mine.tag, other.tag),
+                ("tagged", _clip(mine.tagged, bounds), _clip(other.tagged, bounds)),
+                ("default", mine.default, other.default)):
+            if left != right:
+                found.append(f"{name}: {what} {left}, Kafka has {right}")
+        _compare_fields(name, mine.fields, other.fields, _clip(mine.versions, bounds), found)

@@ -122,22 +122,22 @@ class Conn:
         self.closed = True
         self.socket.close()
 
-    def frame(self, api, version, fields, header=None, body=None, key=None):
+    def frame(self, api, version, fields, header=None, body=None, tags=b"\x00"):
         """The bytes of a request, length word included."""
         message = self.session.schemas[api + "Request"]
         self.correlation += 1
-        out = bytearray(struct.pack(">hhi", message.key if key is None else key, version, self.correlation))
+        out = bytearray(struct.pack(">hhi", message.key, version, self.correlation))
         client = self.client_id
         data = None if client is None else client.encode()
         out += struct.pack(">h", -1 if data is None else len(data)) + (data or b"")
         flexible = has(message.flexible, version) if header is None else header == 2
         if flexible:
-            out += b"\x00"
+            out += tags
         out += codec.encode(message, version, fields) if body is None else body
         return struct.pack(">i", len(out)) + bytes(out)
 
-    def send(self, api, version, unordered=(), note=None, header=None, body=None, key=None, **fields):
-        data = self.frame(api, version, fields, header, body, key)
+    def send(self, api, version, unordered=(), note=None, header=None, body=None, tags=b"\x00", **fields):
+        data = self.frame(api, version, fields, header, body, tags)
         text = self.session.canon.request(api, fields)
         if body is not None:
             text = f"body={self.session.canon.bytes(body)}"

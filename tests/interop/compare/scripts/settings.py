@@ -51,13 +51,14 @@ def max_size(t):
     conns = [t.conn(f"M{i}", group) for i in range(6)]
     ids = [t.join(c, group)["MemberId"] for c in conns]
     t.say("six ids are out for four places")
-    waits = [t.send_join(conns[0], group, member=ids[0])]
-    answer = waits[0].wait()
-    t.sync(conns[0], group, answer["GenerationId"], ids[0], [(ids[0], b"x")])
-    waits = [t.send_join(c, group, member=m).still_waiting(0.2) for c, m in list(zip(conns, ids))[1:]]
-    again = t.join(conns[0], group, member=ids[0])
+    t.join(conns[0], group, member=ids[0])
+    waits = [t.send_join(conns[i], group, member=ids[i]).still_waiting(0.2) for i in (1, 2, 3)]
+    t.say("the first is back too: four wait, two ids are still out, and those are one too many each")
+    waits.append(t.send_join(conns[0], group, member=ids[0]).still_waiting(0.3))
+    t.join(conns[4], group, member=ids[4])
+    t.join(conns[5], group, member=ids[5])
     for w in waits:
-        w.wait(6)
+        again = w.wait(15)
     o = t.conn("O", group)
     t.describe(o, group)
     t.say("the group is full: old and new versions, with and without an id, static")
@@ -123,3 +124,17 @@ def sweep(t):
     t.describe(a, member_group)
     t.describe(s, simple)
     t.describe(e, left)
+
+
+@script("limits.no-place-left", "limits")
+def no_place_left(t):
+    """A member that is slow to rejoin while four others wait has lost its place: the group is full without it."""
+    group = t.group("place")
+    a, o = t.conn("A", group), t.conn("O", group)
+    one, generation = t.stable_one(a, group, 3)
+    for name in "BCDE":
+        t.send_join(t.conn(name, group), group, 3).still_waiting(0.2)
+    t.join(a, group, 3, member=one)
+    t.beat(a, group, generation, one)
+    t.send_join(t.conn("F", group), group, 3).still_waiting(0.2)
+    t.describe(o, group)
