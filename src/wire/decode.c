@@ -302,8 +302,8 @@ static int decode_tags(struct decoder *d, const struct wire_type *type, void *ds
 /* dst holds the defaults. */
 static int decode_fields(struct decoder *d, const struct wire_type *type, void *dst)
 {
-    const struct wire_field *end = type->fields + type->field_count;
-    for (const struct wire_field *field = type->fields; field != end; field++) {
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct wire_field *field = &type->fields[i];
         if (!field_is_carried(field, d->version) || field_is_tagged(field, d->version)) {
             continue;
         }

@@ -208,8 +208,8 @@ static void put_tags(struct encoder *e, const struct wire_type *type, const void
 
 static void encode_fields(struct encoder *e, const struct wire_type *type, const void *src)
 {
-    const struct wire_field *end = type->fields + type->field_count;
-    for (const struct wire_field *field = type->fields; field != end; field++) {
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct wire_field *field = &type->fields[i];
         if (field_is_carried(field, e->version) && !field_is_tagged(field, e->version)) {
             put_value(e, field, (const uint8_t *)src + field->offset);
         }
