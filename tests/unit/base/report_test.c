@@ -1,6 +1,8 @@
 /* Error texts, panic, log lines. */
 #include "base_test.h"
 
+#include <stdio.h>
+
 static void error_texts(void **state)
 {
     (void)state;
@@ -48,7 +50,7 @@ static void hear(void *ctx, enum log_level level, const char *line)
     assert_ptr_equal(ctx, &heard);
     heard.lines++;
     heard.level = level;
-    strncpy(heard.last, line, sizeof(heard.last) - 1);
+    snprintf(heard.last, sizeof(heard.last), "%s", line);
 }
 
 static void log_lines(void **state)
