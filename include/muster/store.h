@@ -51,11 +51,13 @@ int store_identity_write(const struct store_port *port, const struct store_ident
 enum store_kind {
     STORE_ENTRY    = 1,                  /* term, index, entry_type, payload; erases every entry of its shard from index on */
     STORE_TERM     = 2,                  /* term, vote: the newest wins */
-    STORE_SNAPSHOT = 3                   /* term, index: a committed snapshot file of that index is in use; entries up to `trim` are no longer needed */
+    STORE_SNAPSHOT = 3,                  /* term, index: a committed snapshot file of that index is in use; entries up to `trim` are no longer needed.
+                                          * If the log has not that entry with that term, all entries of the shard go (Raft: a snapshot of another history). */
+    STORE_CHECKPOINT = 4                 /* seen by store_scan only: a shard's term, vote, snapshot index and trim at the start of a segment */
 };
 struct store_record {
     uint8_t kind;
-    uint8_t entry_type;                  /* the Raft library's entry type, for STORE_ENTRY */
+    uint8_t entry_type;                  /* the Raft library's entry type, for STORE_ENTRY; for STORE_SNAPSHOT set by the store: 1 if all entries went */
     uint32_t shard;
     uint64_t term;
     uint64_t index;

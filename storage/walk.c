@@ -1,0 +1,151 @@
+/* walk.c: going through the batches of one segment. */
+#include "walk.h"
+#include "file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SEGMENT_LIMIT_BYTES ((uint64_t)1 << 32)
+
+int store_walk_open(struct walk *w, const struct store_port *port, uint64_t number)
+{
+    memset(w, 0, sizeof(*w));
+    buf_init(&w->data, 0);
+    w->number = number;
+    store_segment_name(number, w->name);
+    int rc = port->open(port->ctx, w->name, false, false, &w->file);
+    if (rc < 0) {
+        w->file = -1;
+    }
+    return rc;
+}
+
+int store_walk_load(struct walk *w, const struct store_port *port)
+{
+    int rc = store_file_load(port, w->file, SEGMENT_LIMIT_BYTES, &w->data);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = store_segment_decode(w->data.ptr, w->data.len, &w->header);
+    if (rc == MUSTER_E_VERSION) {
+        (void)snprintf(w->reason, sizeof(w->reason), "the segment has a format version that this release does not know");
+        return rc;
+    }
+    if (rc < 0) {
+        (void)snprintf(w->reason, sizeof(w->reason), "the segment's header is damaged or cut off (file of %zu bytes)", w->data.len);
+        return rc;
+    }
+    if (w->header.number != w->number) {
+        (void)snprintf(w->reason, sizeof(w->reason), "the file holds segment %" PRIu64 ", its name says %" PRIu64, w->header.number, w->number);
+        return MUSTER_E_CORRUPT;
+    }
+    w->at = SEGMENT_HEADER_BYTES;
+    w->sequence = w->header.first_sequence;
+    return MUSTER_E_OK;
+}
+
+void store_walk_unload(struct walk *w)
+{
+    buf_fini(&w->data);
+}
+
+void store_walk_close(struct walk *w, const struct store_port *port)
+{
+    if (w->file >= 0) {
+        port->close(port->ctx, w->file);
+        w->file = -1;
+    }
+    buf_fini(&w->data);
+}
+
+/* A good batch with a higher number than expected, anywhere behind the place where one was expected. */
+static bool find_later(const struct walk *w, size_t *ret_offset, uint64_t *ret_sequence)
+{
+    struct batch_header h;
+    for (size_t at = w->at; at + BATCH_HEADER_BYTES <= w->data.len; at += BATCH_ALIGN_BYTES) {
+        if (store_batch_decode(w->data.ptr + at, w->data.len - at, w->header.salt, &h) && h.sequence > w->sequence) {
+            *ret_offset = at;
+            *ret_sequence = h.sequence;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum walk_step judge_end(struct walk *w)
+{
+    size_t offset = 0;
+    uint64_t sequence = 0;
+    bool first = w->at == SEGMENT_HEADER_BYTES;
+    bool zero = store_all_zero(w->data.ptr + w->at, w->data.len - w->at);
+    if (!zero && find_later(w, &offset, &sequence)) {
+        (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is damaged and good batch %" PRIu64 " follows at offset %zu", w->sequence,
+                       sequence, offset);
+        return WALK_CORRUPT;
+    }
+    if (first) { /* synced before the segment got its name: no torn write can explain it */
+        (void)snprintf(w->reason, sizeof(w->reason), "the segment's first batch, %" PRIu64 ", is damaged or cut off", w->sequence);
+        return WALK_CORRUPT;
+    }
+    if (zero) {
+        return WALK_CLEAN;
+    }
+    (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is incomplete and nothing good follows: the last write was torn", w->sequence);
+    return WALK_TORN;
+}
+
+enum walk_step store_walk_next(struct walk *w, struct walk_batch *ret)
+{
+    const uint8_t *src = w->data.ptr + w->at;
+    struct batch_header h;
+    if (!store_batch_decode(src, w->data.len - w->at, w->header.salt, &h) || h.sequence != w->sequence) {
+        return judge_end(w);
+    }
+    *ret = (struct walk_batch){.header = h, .offset = w->at, .body = src + BATCH_HEADER_BYTES};
+    memcpy(w->last_header, src, BATCH_HEADER_BYTES);
+    w->at += BATCH_HEADER_BYTES + h.body_bytes;
+    w->sequence++;
+    return WALK_BATCH;
+}
+
+int store_walk_refresh(struct walk *w, const struct store_port *port)
+{
+    uint64_t bytes = 0;
+    int rc = port->size(port->ctx, w->file, &bytes);
+    if (rc < 0) {
+        return rc;
+    }
+    if (bytes > SEGMENT_LIMIT_BYTES || bytes < w->at) {
+        return 0;
+    }
+    struct buf again;
+    buf_init(&again, 0);
+    uint8_t *dst = buf_add(&again, (size_t)bytes - w->at);
+    size_t got = 0;
+    rc = dst == NULL ? MUSTER_E_LIMIT : port->read(port->ctx, w->file, w->at, dst, again.len, &got);
+    if (rc >= 0) {
+        size_t old = w->data.len - w->at;
+        rc = old != got || memcmp(dst, w->data.ptr + w->at, got) != 0 ? 1 : 0;
+        w->data.len = w->at;
+        if (buf_put(&w->data, dst, got) < 0) {
+            rc = MUSTER_E_LIMIT;
+        }
+    }
+    buf_fini(&again);
+    return rc;
+}
+
+bool store_walk_follows(struct walk *w, const struct walk *prev)
+{
+    if (w->header.number != prev->header.number + 1) {
+        (void)snprintf(w->reason, sizeof(w->reason), "segment %" PRIu64 " is missing", prev->header.number + 1);
+        return false;
+    }
+    if (w->header.first_sequence != prev->sequence || w->header.salt != store_next_salt(prev->header.salt, prev->last_header)) {
+        (void)snprintf(w->reason, sizeof(w->reason), "the segment does not continue the one before, which ends with batch %" PRIu64,
+                       prev->sequence - 1);
+        return false;
+    }
+    return true;
+}
