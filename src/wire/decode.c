@@ -276,9 +276,8 @@ static int decode_tag(struct decoder *d, const struct wire_type *type, uint32_t 
 
 static int decode_tags(struct decoder *d, const struct wire_type *type, void *dst)
 {
-    uint32_t count;
+    uint32_t count = 0, tag = 0, size = 0, next_least = 0;
     int rc = read_uvarint(&d->in, &count);
-    uint32_t tag = 0, size, next_least = 0;
     for (uint32_t i = 0; rc == 0 && i < count; i++) {
         rc = read_uvarint(&d->in, &tag);
         if (rc == 0) {

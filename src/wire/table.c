@@ -65,7 +65,7 @@ static int64_t integer_value(uint8_t kind, const void *value)
 
 bool field_is_default(const struct wire_field *field, const void *value)
 {
-    static const double zero = 0;
+    uint64_t bits;
     switch (field->kind) {
     case WIRE_STRING:
         return str_eq(*(const struct str *)value,
@@ -79,7 +79,8 @@ bool field_is_default(const struct wire_field *field, const void *value)
     case WIRE_UUID:
         return uuid_is_zero(*(const struct uuid *)value);
     case WIRE_FLOAT64:
-        return memcmp(value, &zero, sizeof(zero)) == 0;
+        memcpy(&bits, value, sizeof(bits));
+        return bits == 0;
     default:
         return integer_value(field->kind, value) == (field->has_default ? field->default_number : 0);
     }

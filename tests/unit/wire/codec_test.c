@@ -326,7 +326,8 @@ static void composed_texts_are_cut(void **state)
     (void)state;
     static char text[40000];
     memset(text, 'a', sizeof(text));
-    memcpy(text + 32766, "\xc3\xbc", 2); /* the character that would pass the limit goes whole */
+    text[32766] = (char)0xc3;
+    text[32767] = (char)0xbc; /* the character that would pass the limit goes whole */
     struct form_cluster_response response;
     wire_init(&wire_form_cluster_response, &response);
     response.error_message = (struct str){text, sizeof(text)};

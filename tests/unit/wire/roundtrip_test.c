@@ -67,7 +67,8 @@ static void damaged_bodies_are_survived(void **state)
     int refused = 0, read = 0;
     for (int round = 0; round < 20000; round++) {
         const struct wire_msg *msg = all_message((size_t)prng_below(&random, all_message_count()));
-        int16_t version = (int16_t)(msg->min_version + (int)prng_below(&random, (uint64_t)(msg->max_version - msg->min_version + 1)));
+        uint64_t versions = (uint64_t)msg->max_version - (uint64_t)msg->min_version + 1;
+        int16_t version = (int16_t)(msg->min_version + (int)prng_below(&random, versions));
         struct bytes body = wire_encode(msg, version, random_value(msg, version, &random, &arena), &arena);
         uint8_t *damaged = arena_get(&arena, (size_t)body.len + 1);
         memcpy(damaged, body.ptr, (size_t)body.len);
