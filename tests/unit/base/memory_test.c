@@ -1,6 +1,42 @@
 /* Arena, pool and buf. */
 #include "base_test.h"
 
+/* Linked in front of libc's (WRAP in CMakeLists.txt): allocation number fail_at gives NULL. */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *ptr, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *ptr, size_t size);
+
+static int fail_at, allocations;
+
+static bool fails_now(void)
+{
+    return ++allocations == fail_at;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *ptr, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(ptr, size);
+}
+
+static void fail_allocation(int number)
+{
+    allocations = 0;
+    fail_at = number;
+}
+
 static void arena_memory_is_zeroed_and_aligned(void **state)
 {
     (void)state;
@@ -158,6 +194,65 @@ static void buf_grows_to_its_limit(void **state)
     buf_fini(&b);
 }
 
+static void arena_without_memory(void **state)
+{
+    (void)state;
+    for (int failing = 1; failing <= 4; failing++) {
+        struct arena a;
+        int refused = 0;
+        arena_init(&a, 0);
+        fail_allocation(failing);
+        for (int i = 0; i < 100; i++) {
+            size_t before = a.used_bytes;
+            if (arena_try(&a, 1000) == NULL) {
+                refused++;
+                assert_int_equal(a.used_bytes, before);
+            }
+        }
+        fail_allocation(0);
+        assert_int_equal(refused, 1);
+        arena_fini(&a);
+    }
+    struct arena a;
+    arena_init(&a, 0);
+    fail_allocation(1);
+    CHECK_PANICS(arena_get(&a, 10));
+    fail_allocation(0);
+    arena_fini(&a);
+}
+
+static void buf_without_memory(void **state)
+{
+    (void)state;
+    for (int failing = 1; failing <= 4; failing++) {
+        struct buf b;
+        int refused = 0;
+        buf_init(&b, 0);
+        fail_allocation(failing);
+        for (int i = 0; i < 100; i++) {
+            refused += buf_put(&b, "0123456789012345678901234567890123456789", 40) == MUSTER_E_LIMIT;
+        }
+        fail_allocation(0);
+        assert_int_equal(refused, 1);
+        assert_int_equal(b.len, 99 * 40);
+        buf_fini(&b);
+    }
+}
+
+static void pool_without_memory(void **state)
+{
+    (void)state;
+    struct pool p = {0};
+    fail_allocation(1);
+    CHECK_PANICS(pool_get(&p, 10));
+    void *ptr = pool_get(&p, 10);
+    fail_allocation(1);
+    CHECK_PANICS(pool_resize(&p, ptr, 10, 1000));
+    fail_allocation(0);
+    pool_put(&p, ptr, 10);
+    assert_int_equal(p.bytes + p.objects, 0);
+}
+
 int run_memory_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +263,9 @@ int run_memory_tests(void)
         cmocka_unit_test(pool_counts_what_was_asked_for),
         cmocka_unit_test(pool_copies),
         cmocka_unit_test(buf_grows_to_its_limit),
+        cmocka_unit_test(arena_without_memory),
+        cmocka_unit_test(buf_without_memory),
+        cmocka_unit_test(pool_without_memory),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
