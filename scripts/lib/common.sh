@@ -42,3 +42,12 @@ want_help() {
 jobs_count() {
     echo "${MUSTER_JOBS:-$(nproc)}"
 }
+
+# project_files ENDING...: fills the array FILES with the project's files of these endings, or all (''); an empty list is a mistake.
+project_files() {
+    local listing
+    listing=$(python3 "$ROOT/scripts/lib/sources.py" "$@")
+    [ -n "$listing" ] || die "found no files to check"
+    # shellcheck disable=SC2034  # read by the scripts that call this
+    mapfile -t FILES <<<"$listing"
+}

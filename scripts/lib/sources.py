@@ -1,8 +1,11 @@
-"""What the checks have in common: the list of files of the project, and C text without comments and literals."""
+"""What the checks have in common: the list of files of the project, and C text without comments and literals.
+
+As a program: prints the files whose names end with one of its arguments, or all."""
 
 import os
 import re
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 C_ENDINGS = (".c", ".h", ".cc")
@@ -34,3 +37,7 @@ def bare(text):
 def rows(path):
     """Lines of a table file without comments and blank lines."""
     return [line.strip() for line in read(path).splitlines() if line.strip() and not line.startswith("#")]
+
+
+if __name__ == "__main__":
+    print("\n".join(files(*sys.argv[1:])))
