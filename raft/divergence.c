@@ -1,0 +1,91 @@
+/* Divergence is noticed: at fixed indexes every replica reports its state's hash, and whoever finds itself in the minority stops.
+ *
+ * A majority of the shard's voters that agree on another hash proves this node wrong, the leader included. If all have reported and no hash has a
+ * majority, nobody can know who is right, and all stop. */
+#include "state.h"
+
+static const struct hash_slot *slot_at(const struct hash_slot *slots, uint64_t index)
+{
+    for (unsigned i = 0; i < HASHES_KEPT; i++) {
+        if (slots[i].known && slots[i].index == index) {
+            return &slots[i];
+        }
+    }
+    return NULL;
+}
+
+static void compare(struct shard *s, uint64_t index)
+{
+    struct replica *core = s->core;
+    const struct hash_slot *own = slot_at(s->hashes, index);
+    unsigned voters = 0, reports = 1, agree = 1;
+    unsigned best_other = 0;
+    uint64_t other = 0;
+    if (own == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < core->peer_count; i++) {
+        voters += shard_voter(s, core->peers[i].id) ? 1 : 0;
+        const struct hash_slot *slot = core->peers[i].self ? NULL : slot_at(s->reported[i], index);
+        if (slot == NULL) {
+            continue;
+        }
+        reports++;
+        agree += slot->hash == own->hash ? 1 : 0;
+        unsigned same = 0;
+        for (size_t k = 0; k < core->peer_count && slot->hash != own->hash; k++) {
+            const struct hash_slot *peer = core->peers[k].self ? NULL : slot_at(s->reported[k], index);
+            same += peer != NULL && peer->hash == slot->hash ? 1 : 0;
+        }
+        if (same > best_other) {
+            best_other = same;
+            other = slot->hash;
+        }
+    }
+    core->stats.hashes_compared++;
+    if (best_other > voters / 2) {
+        core_fatal(core,
+                   "shard %u diverged: at entry %llu this node's state hash is %016llx and a majority has %016llx. This copy of the state is wrong; "
+                   "replace the node's data folder.",
+                   s->id, (unsigned long long)index, (unsigned long long)own->hash, (unsigned long long)other);
+    } else if (reports == voters && agree <= voters / 2) {
+        core_fatal(core, "shard %u diverged: at entry %llu no two of a majority agree on the state hash (this node has %016llx).", s->id,
+                   (unsigned long long)index, (unsigned long long)own->hash);
+    } else if (best_other > 0) {
+        log_event(LOG_ERROR, "replica_diverged", "node=%u shard=%u index=%llu hash=%016llx other=%016llx", core->self, s->id,
+                  (unsigned long long)index, (unsigned long long)own->hash, (unsigned long long)other);
+    }
+}
+
+void hash_applied(struct shard *s)
+{
+    struct replica *core = s->core;
+    if (core->options.hash_interval == UINT64_MAX || core->events.state_hash == NULL || s->applied % core->options.hash_interval != 0) {
+        return;
+    }
+    struct hash_slot *slot = &s->hashes[s->hash_next++ % HASHES_KEPT];
+    *slot = (struct hash_slot){ .index = s->applied, .hash = core->events.state_hash(core->events.ctx, s->id), .known = true };
+    struct message m = { .type = MESSAGE_HASH, .shard = s->id };
+    m.hash.index = slot->index;
+    m.hash.hash = slot->hash;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        if (!core->peers[i].self && core->peers[i].connected) {
+            core_post(core, NULL, core->peers[i].id, CORE_RAFT, &m);
+        }
+    }
+    compare(s, slot->index);
+}
+
+void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t hash)
+{
+    struct hash_slot *slots = s->reported[from_pos];
+    for (unsigned i = 0; i < HASHES_KEPT; i++) {
+        if (slots[i].known && slots[i].index == index) {
+            slots[i].hash = hash;
+            compare(s, index);
+            return;
+        }
+    }
+    slots[s->reported_next[from_pos]++ % HASHES_KEPT] = (struct hash_slot){ .index = index, .hash = hash, .known = true };
+    compare(s, index);
+}

@@ -1,0 +1,208 @@
+/* Confirmation rounds: one probe per pair of nodes serves all shards and all requests of the turns before it left.
+ *
+ * A probe lists the shards this node leads, with its terms. Who answers says for which of them it knows a newer term. When a majority has
+ * answered round N without naming a newer term, no other leader had been elected when N left: it would have needed the vote of one of them.
+ * Probes also go out at every heartbeat while anything is led, so that the moment of the last contact with a majority is always known. */
+#include "state.h"
+
+static size_t list_led(struct replica *core, struct shard_term *list)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        const struct shard *s = &core->shards[i];
+        if (shard_leads(s)) {
+            list[count++] = (struct shard_term){ s->id, raft_current_term(&s->raft) };
+        }
+    }
+    return count;
+}
+
+void round_office(struct shard *s)
+{
+    s->round_first = s->core->round_next;
+    s->round_confirmed = 0;
+    s->round_wanted = 0;
+}
+
+static uint8_t health_flag(const struct replica *core)
+{
+    return node_healthy(core) ? MESSAGE_HEALTHY : 0;
+}
+
+/* The newest round (or stamp) that a majority of the shard's voters has answered, this node counting as answered. */
+static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
+{
+    const struct replica *core = s->core;
+    uint64_t rounds[NODES_MAX];
+    int64_t stamps[NODES_MAX];
+    size_t count = 0, voters = 0;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        const struct peer *p = &core->peers[i];
+        if (!shard_voter(s, p->id)) {
+            continue;
+        }
+        voters++;
+        if (p->self) {
+            continue;
+        }
+        size_t at = count++;
+        while (at > 0 && rounds[at - 1] < p->acked_round) {
+            rounds[at] = rounds[at - 1];
+            stamps[at] = stamps[at - 1];
+            at--;
+        }
+        rounds[at] = p->acked_round;
+        stamps[at] = p->acked_stamp_us;
+    }
+    size_t others = voters / 2;          /* needed besides this node */
+    if (others == 0) {
+        *ret_stamp_us = core->now_us;
+        return core->round_next - 1;
+    }
+    if (others > count) {
+        return 0;
+    }
+    *ret_stamp_us = stamps[others - 1];
+    return rounds[others - 1];
+}
+
+static void confirm(struct shard *s)
+{
+    struct replica *core = s->core;
+    int64_t stamp_us = 0;
+    if (!shard_leads(s) || s->round_wanted == 0) {
+        return;
+    }
+    uint64_t round = majority_round(s, &stamp_us);
+    if (round < s->round_first || round <= s->round_confirmed) {
+        return;
+    }
+    s->round_confirmed = round;
+    if (round >= s->round_wanted) {
+        s->round_wanted = 0;
+    }
+    core->stats.rounds_confirmed++;
+    core->events.confirmed(core->events.ctx, s->id, raft_current_term(&s->raft), round);
+}
+
+int64_t round_contact_us(const struct shard *s)
+{
+    int64_t stamp_us = 0;
+    if (!shard_leads(s)) {
+        return 0;
+    }
+    uint64_t round = majority_round(s, &stamp_us);
+    return round >= s->round_first || s->core->peer_count == 1 ? stamp_us : 0;
+}
+
+static void send_round(struct replica *core)
+{
+    struct message m = { .type = MESSAGE_PROBE };
+    m.probe.list = core->scratch_led;
+    m.probe.count = (uint32_t)list_led(core, core->scratch_led);
+    m.probe.round = core->round_next++;
+    m.probe.stamp_us = core->now_us;
+    m.probe.flags = health_flag(core);
+    core->round_sent_us = core->now_us;
+    core->round_asked = false;
+    if (m.probe.count == 0) {
+        return;
+    }
+    core->stats.rounds_sent++;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        const struct peer *p = &core->peers[i];
+        if (!p->self && p->connected) {
+            core_post(core, NULL, p->id, CORE_RAFT, &m);
+        }
+    }
+}
+
+static bool leads_any(const struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        if (shard_leads(&core->shards[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void round_flush(struct replica *core)
+{
+    int64_t since_us = core->now_us - core->round_sent_us;
+    bool asked = core->round_asked && since_us >= (int64_t)core->options.probe_interval_us;
+    bool beat = since_us >= (int64_t)core->options.heartbeat_ms * 1000 && leads_any(core);
+#ifdef MUSTER_FAULT_READ_WITHOUT_ROUND
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        if (s->round_wanted != 0) {
+            core->events.confirmed(core->events.ctx, s->id, raft_current_term(&s->raft), s->round_wanted);
+            s->round_wanted = 0;
+        }
+    }
+#endif
+    if (!asked && !beat) {
+        return;
+    }
+    send_round(core);
+    for (uint32_t i = 0; i < core->shard_count && core->peer_count == 1; i++) {
+        confirm(&core->shards[i]);
+    }
+}
+
+int64_t round_deadline(const struct replica *core)
+{
+    return core->round_asked ? core->round_sent_us + (int64_t)core->options.probe_interval_us : INT64_MAX;
+}
+
+bool peer_recent(const struct replica *core, const struct peer *p)
+{
+    return p->connected && core->now_us - p->acked_stamp_us <= (int64_t)core->options.heartbeat_ms * 3000;
+}
+
+void round_probe(struct replica *core, struct peer *p, const struct message_probe *probe)
+{
+    struct message m = { .type = MESSAGE_PROBE_ACK };
+    m.probe.round = probe->round;
+    m.probe.stamp_us = probe->stamp_us;
+    m.probe.flags = health_flag(core);
+    m.probe.list = core->scratch_led;
+    p->healthy = (probe->flags & MESSAGE_HEALTHY) != 0;
+#ifndef MUSTER_FAULT_STALE_TERM_PROBE
+    for (uint32_t i = 0; i < probe->count; i++) {
+        uint32_t shard = probe->list[i].shard;
+        if (shard >= core->shard_count) {
+            continue;
+        }
+        uint64_t term = raft_current_term(&core->shards[shard].raft);
+        if (term > probe->list[i].term && m.probe.count < MESSAGE_SHARDS_MAX) {
+            m.probe.list[m.probe.count++] = (struct shard_term){ shard, term };
+        }
+    }
+#endif
+    core_post(core, NULL, p->id, CORE_RAFT, &m);
+}
+
+void round_ack(struct replica *core, struct peer *p, const struct message_probe *ack)
+{
+    if (ack->round >= core->round_next) {
+        core->stats.messages_refused++;
+        return;
+    }
+    p->healthy = (ack->flags & MESSAGE_HEALTHY) != 0;
+    for (uint32_t i = 0; i < ack->count; i++) {
+        struct shard *s = ack->list[i].shard < core->shard_count ? &core->shards[ack->list[i].shard] : NULL;
+        if (s != NULL && ack->list[i].term > raft_current_term(&s->raft)) {
+            s->round_first = UINT64_MAX; /* deposed without knowing it yet: nothing is confirmed in this term any more */
+        }
+    }
+    if (ack->round <= p->acked_round) {
+        return;
+    }
+    p->acked_round = ack->round;
+    int64_t stamp_us = ack->stamp_us < core->now_us ? ack->stamp_us : core->now_us;
+    p->acked_stamp_us = stamp_us > p->acked_stamp_us ? stamp_us : p->acked_stamp_us;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        confirm(&core->shards[i]);
+    }
+}

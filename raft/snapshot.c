@@ -1,0 +1,271 @@
+/* Taking a snapshot, one at a time: the state is frozen at the applied index, its records are drawn in slices on the loop and compressed and
+ * written by jobs, and only when the file is committed does the log name it, the library hear of it and the log lose its head. */
+#include "state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICE_BYTES = 256 << 10, FAILED_PAUSE_US = 10000000 };
+
+enum taking_phase { TAKING_CREATE, TAKING_ADD, TAKING_COMMIT };
+
+struct taking {
+    struct core_job job;
+    struct shard *shard;
+    enum taking_phase phase;
+    bool busy, cancelled;
+    struct store_snapshot_meta meta;
+    struct buf config;
+    struct store_snapshot_writer *writer;
+    struct bytes data;                   /* borrowed from the frozen state */
+    int result;
+};
+
+static void taking_free(struct replica *core)
+{
+    struct taking *t = core->taking;
+    core->taking = NULL;
+    if (t->writer != NULL) {
+        store_snapshot_abort(t->writer);
+    }
+    core->events.snapshot_end(core->events.ctx, t->shard->id);
+    buf_fini(&t->config);
+    free(t);
+}
+
+static void taking_failed(struct replica *core, int result)
+{
+    log_event(LOG_ERROR, "snapshot_failed", "node=%u shard=%u error=\"%s\"", core->self, core->taking->shard->id, muster_strerror(result));
+    core->snapshot_after_us = core->now_us + FAILED_PAUSE_US;
+    taking_free(core);
+}
+
+/* ---- in a worker ---------------------------------------------------------------------------------------------------------- */
+
+static void taking_run(struct core_job *job)
+{
+    struct taking *t = CONTAINER_OF(job, struct taking, job);
+    switch (t->phase) {
+    case TAKING_CREATE:
+        t->result = store_snapshot_create(job->core->host.port, &t->meta, &t->writer);
+        break;
+    case TAKING_ADD:
+        t->result = store_snapshot_add(t->writer, t->data);
+        break;
+    case TAKING_COMMIT:
+        t->result = store_snapshot_commit(t->writer);
+        t->writer = NULL;
+        break;
+    }
+}
+
+/* ---- on the loop ---------------------------------------------------------------------------------------------------------- */
+
+static void taking_next(struct taking *t, enum taking_phase phase)
+{
+    t->phase = phase;
+    t->busy = true;
+    job_start(t->shard->core, &t->job);
+}
+
+static uint64_t tail_bytes(const struct replica *core)
+{
+    return core->options.log_retain_bytes / 4 / core->shard_count;
+}
+
+static void want_mark(struct shard *s, uint64_t index, uint64_t term, bool keep_tail)
+{
+    uint64_t trim = keep_tail ? log_tail(&s->log, index, tail_bytes(s->core)) - 1 : index;
+    s->mark = (struct mark){ .index = index, .term = term, .trim = trim };
+    s->mark_wanted = true;
+}
+
+static void taking_committed(struct replica *core)
+{
+    struct taking *t = core->taking;
+    struct shard *s = t->shard;
+    core->stats.snapshots_taken++;
+    want_mark(s, t->meta.index, t->meta.term, !s->snapshot_hint);
+    s->snapshot_hint = false;
+    buf_clear(&s->config);
+    MUSTER_CHECK(buf_put(&s->config, t->config.ptr, t->config.len) == 0);
+    s->config_index = t->meta.config_index;
+    taking_free(core);
+}
+
+static void taking_done(struct core_job *job)
+{
+    struct taking *t = CONTAINER_OF(job, struct taking, job);
+    struct replica *core = job->core;
+    t->busy = false;
+    if (t->cancelled) {
+        taking_free(core);
+        return;
+    }
+    if (t->result != 0) {
+        taking_failed(core, t->result);
+        return;
+    }
+    if (t->phase == TAKING_COMMIT) {
+        taking_committed(core);
+        return;
+    }
+    core->events.snapshot_next(core->events.ctx, t->shard->id, SLICE_BYTES, &t->data);
+    taking_next(t, t->data.len > 0 ? TAKING_ADD : TAKING_COMMIT);
+}
+
+static int encode_committed(const struct shard *s, struct buf *out)
+{
+    struct raft_buffer encoded;
+    if (raft_configuration_encode(&s->raft.configuration_committed, &encoded) != 0) {
+        return MUSTER_E_INVALID;
+    }
+    int rc = buf_put(out, encoded.base, encoded.len);
+    raft_free(encoded.base);
+    return rc;
+}
+
+static void take(struct shard *s)
+{
+    struct replica *core = s->core;
+    struct taking *t = calloc(1, sizeof *t);
+    MUSTER_CHECK(t != NULL);
+    t->shard = s;
+    t->job.run = taking_run;
+    t->job.done = taking_done;
+    buf_init(&t->config, 0);
+    MUSTER_CHECK(encode_committed(s, &t->config) == 0);
+    t->meta.shard = s->id;
+    t->meta.index = s->applied;
+    t->meta.term = log_get(&s->log, s->applied)->term;
+    t->meta.config_index = s->raft.configuration_committed_index;
+    t->meta.config = (struct bytes){ t->config.ptr, (int32_t)t->config.len };
+    core->taking = t;
+    core->events.snapshot_begin(core->events.ctx, s->id, &t->meta.state_hash);
+    taking_next(t, TAKING_CREATE);
+}
+
+/* Something new to save, all of it on disk, and nothing else going on with this shard's snapshots. */
+static bool may_take(const struct shard *s)
+{
+    return s->applied > s->snapshot_index && s->raft.last_stored >= s->applied && !s->mark_wanted && !s->mark_writing && !s->installing &&
+           s->receiving == NULL && log_get(&s->log, s->applied) != NULL;
+}
+
+void snapshot_tick(struct replica *core)
+{
+    if (core->taking != NULL || core->full || core->now_us < core->snapshot_after_us) {
+        return;
+    }
+    struct shard *most = NULL;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        if (s->snapshot_hint && may_take(s)) {
+            take(s);
+            return;
+        }
+        if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !s->mark_wanted && !s->mark_writing && !s->installing) {
+            s->snapshot_hint = false;    /* nothing new, only the tail that the log kept */
+            want_mark(s, s->snapshot_index, s->snapshot_term, false);
+        }
+        if (s->log.bytes > 2 * tail_bytes(core) && may_take(s) && (most == NULL || s->log.bytes > most->log.bytes)) {
+            most = s;
+        }
+    }
+    if (most != NULL && core_log_bytes(core) > core->options.log_retain_bytes) {
+        take(most);
+    }
+}
+
+void snapshot_marked(struct shard *s, const struct mark *mark)
+{
+    struct replica *core = s->core;
+    if (s->installing) {
+        return;                          /* a newer one replaces everything */
+    }
+    if (mark->index > s->snapshot_index) {
+        uint64_t keep = log_tail(&s->log, mark->index, tail_bytes(core));
+        struct raft_event event = { .type = RAFT_SNAPSHOT };
+        event.snapshot.metadata.index = mark->index;
+        event.snapshot.metadata.term = mark->term;
+        event.snapshot.metadata.configuration_index = s->config_index;
+        MUSTER_CHECK(config_decode((struct bytes){ s->config.ptr, (int32_t)s->config.len }, &event.snapshot.metadata.configuration) == 0);
+        event.snapshot.trailing = (unsigned)(mark->index - (keep - 1));
+        s->snapshot_index = mark->index;
+        s->snapshot_term = mark->term;
+        shard_step(s, &event);
+        log_trim(&s->log, s->raft.trail.offset + 1, &core->limbo);
+    }
+    core->host.trim(core->host.ctx, s->id, mark->trim);
+}
+
+bool snapshot_busy(struct shard *s)
+{
+    struct taking *t = s->core->taking;
+    if (t == NULL || t->shard != s) {
+        return false;
+    }
+    if (t->busy) {
+        t->cancelled = true;
+        return true;
+    }
+    taking_free(s->core);
+    return false;
+}
+
+void snapshot_abort(struct replica *core)
+{
+    if (core->taking != NULL) {
+        MUSTER_CHECK(!core->taking->busy);
+        taking_free(core);
+    }
+}
+
+/* ---- at start -------------------------------------------------------------------------------------------------------------- */
+
+static int restore_data(struct shard *s, struct store_snapshot_reader *reader)
+{
+    const struct replica_events *events = &s->core->events;
+    for (;;) {
+        struct bytes data;
+        int rc = store_snapshot_next(reader, &data);
+        if (rc != 0) {
+            return rc;
+        }
+        if (data.len == 0) {
+            return 0;
+        }
+        if (events->restore_data(events->ctx, s->id, data) != 0) {
+            return MUSTER_E_CORRUPT;
+        }
+    }
+}
+
+int snapshot_restore(struct shard *s, char *ret_text)
+{
+    const struct replica_events *events = &s->core->events;
+    struct store_snapshot_meta meta;
+    struct store_snapshot_reader *reader = NULL;
+    int rc = store_snapshot_open(s->core->host.port, s->id, s->snapshot_index, &meta, &reader);
+    if (rc != 0) {
+        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu cannot be opened: %s", s->id, (unsigned long long)s->snapshot_index,
+                 muster_strerror(rc));
+        return rc;
+    }
+    s->snapshot_index = meta.index;
+    s->snapshot_term = meta.term;
+    s->config_index = meta.config_index;
+    buf_clear(&s->config);
+    MUSTER_CHECK(buf_put(&s->config, meta.config.ptr, (size_t)meta.config.len) == 0);
+    events->restore_begin(events->ctx, s->id, meta.index, meta.term);
+    rc = restore_data(s, reader);
+    if (rc == 0 && events->restored(events->ctx, s->id, meta.index, meta.state_hash) != 0) {
+        rc = MUSTER_E_CORRUPT;
+    }
+    store_snapshot_close(reader);
+    if (rc != 0) {
+        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)meta.index, muster_strerror(rc));
+    }
+    return rc;
+}

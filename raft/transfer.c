@@ -1,0 +1,205 @@
+/* Leadership by choice: handing a shard over, and keeping the leaders spread.
+ *
+ * The library sends TIMEOUT_NOW once, at the target's next answer, even if that is behind, and a target with writes in flight ignores it. So the
+ * host holds submissions until the target has the last entry on disk, and only then lets the library act. All nodes are told before, so that
+ * voters do not park the target's request. */
+#include "state.h"
+
+enum {
+    BALANCE_EVERY_US = 500000,
+    TRANSFER_PAUSE_US = 1000000,         /* after an attempt, before the next of its shard */
+    TRANSFER_FAILED_PAUSE_US = 10000000
+};
+
+static bool peer_fit(const struct shard *s, const struct peer *p)
+{
+    return !p->self && !p->dead && p->healthy && shard_voter(s, p->id) && peer_recent(s->core, p);
+}
+
+static uint64_t match_of(const struct shard *s, uint32_t node)
+{
+    raft_index match = 0;
+    if (raft_match_index(&s->raft, node, &match) != 0) {
+        return 0;
+    }
+    return match;
+}
+
+uint32_t transfer_choose(struct shard *s)
+{
+    const struct replica *core = s->core;
+    uint32_t best = 0;
+    uint64_t best_match = 0;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        const struct peer *p = &core->peers[(s->id + i) % core->peer_count];
+        uint64_t match = match_of(s, p->id);
+        if (peer_fit(s, p) && (best == 0 || match > best_match)) {
+            best = p->id;
+            best_match = match;
+        }
+    }
+    return best;
+}
+
+static void announce(struct shard *s)
+{
+    struct replica *core = s->core;
+    struct message m = { .type = MESSAGE_HANDOVER, .shard = s->id };
+    m.handover.term = raft_current_term(&s->raft);
+    m.handover.target = s->transfer.target;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        if (!core->peers[i].self && core->peers[i].connected) {
+            core_post(core, s, core->peers[i].id, CORE_RAFT, &m);
+        }
+    }
+}
+
+int transfer_begin(struct shard *s, uint32_t target)
+{
+    struct replica *core = s->core;
+    if (!shard_leads(s)) {
+        return MUSTER_E_NOT_LEADER;
+    }
+    if (s->transfer.active || !shard_serves(s)) {
+        return MUSTER_E_BUSY;
+    }
+    if (target == 0) {
+        target = transfer_choose(s);
+    }
+    const struct peer *p = target != 0 ? peer_by_id(core, target) : NULL;
+    if (p == NULL || p->self || !p->connected || !shard_voter(s, target)) {
+        return MUSTER_E_NOT_FOUND;
+    }
+    s->transfer = (struct transfer){ .active = true, .target = target, .since_us = core->now_us };
+    core->stats.transfers_begun++;
+    announce(s);
+    shard_tell(s);
+    transfer_poll(s);
+    return 0;
+}
+
+static void transfer_end(struct shard *s, bool done)
+{
+    struct replica *core = s->core;
+    s->transfer = (struct transfer){ 0 };
+    s->transfer_after_us = core->now_us + (done ? TRANSFER_PAUSE_US : TRANSFER_FAILED_PAUSE_US);
+    core->calm_since_us = core->now_us;
+    if (done) {
+        core->stats.transfers_done++;
+    } else {
+        core->stats.transfers_aborted++;
+        shard_tell(s);
+    }
+}
+
+void transfer_lost(struct shard *s)
+{
+    if (s->transfer.active) {
+        transfer_end(s, true);
+    }
+}
+
+void transfer_poll(struct shard *s)
+{
+    struct replica *core = s->core;
+    if (!s->transfer.active || !shard_leads(s)) {
+        return;
+    }
+    if (s->transfer.stepped) {
+        if (raft_transferee(&s->raft) == 0) {
+            transfer_end(s, false);      /* the library gave up after its election timeout */
+        }
+        return;
+    }
+    bool ready = match_of(s, s->transfer.target) == s->log.last;
+#ifdef MUSTER_FAULT_TRANSFER_WITHOUT_HOLD
+    ready = true;
+#endif
+    if (ready) {
+        struct raft_event event = { .type = RAFT_TRANSFER };
+        event.transfer.server_id = s->transfer.target;
+        s->transfer.stepped = true;
+        if (shard_step(s, &event) != 0) {
+            transfer_end(s, false);
+        }
+        return;
+    }
+    if (core->now_us - s->transfer.since_us > (int64_t)core->options.election_timeout_ms * 1000) {
+        transfer_end(s, false);
+    }
+}
+
+/* ---- balance ------------------------------------------------------------------------------------------------------------- */
+
+uint32_t balance_preferred(const struct replica *core, uint32_t shard)
+{
+    return core->peers[shard % core->peer_count].id;
+}
+
+static bool any_transfer(const struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        if (core->shards[i].transfer.active) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* This node's disk is full or slow: whoever can write should lead. If nobody can, keep leading: reads and heartbeats go on. */
+static void flee(struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        if (!shard_serves(s) || s->transfer.active || core->now_us < s->transfer_after_us) {
+            continue;
+        }
+        uint32_t target = transfer_choose(s);
+        if (target != 0) {
+            log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=disk_%s", core->self, s->id, target, core->full ? "full" : "slow");
+            transfer_begin(s, target);
+            s->transfer_after_us = core->now_us + TRANSFER_PAUSE_US;
+        }
+    }
+}
+
+/* One shard at a time, and only after all nodes have been quiet for a while, to a node that answers and has everything. */
+static void go_home(struct replica *core)
+{
+    if (core->options.balance_after_ms == UINT32_MAX || core->now_us - core->calm_since_us < (int64_t)core->options.balance_after_ms * 1000 ||
+        any_transfer(core)) {
+        return;
+    }
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        uint32_t home = balance_preferred(core, i);
+        const struct peer *p = peer_by_id(core, home);
+        if (home == core->self || !shard_serves(s) || core->now_us < s->transfer_after_us || !peer_fit(s, p)) {
+            continue;
+        }
+        uint64_t match = match_of(s, home);
+        if (match + MESSAGE_ENTRIES_MAX / 4 < s->log.last) {
+            continue;
+        }
+        int64_t calm_us = core->calm_since_us;
+        if (transfer_begin(s, home) == 0) {
+            log_event(LOG_INFO, "leadership_moves_home", "node=%u shard=%u target=%u", core->self, s->id, home);
+            core->calm_since_us = calm_us;
+            core->balance_us = core->now_us + BALANCE_EVERY_US;
+            return;
+        }
+    }
+}
+
+void balance_tick(struct replica *core)
+{
+    if (core->now_us < core->balance_us) {
+        return;
+    }
+    core->balance_us = core->now_us + BALANCE_EVERY_US;
+    if (!node_healthy(core)) {
+        flee(core);
+    } else {
+        go_home(core);
+    }
+}

@@ -1,0 +1,680 @@
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { TERMS_MAX = 100000, SNAPSHOT_BYTES = 24 };
+
+struct packet {
+    struct packet *next;
+    int64_t at_us;
+    uint32_t from, to;
+    unsigned to_life;
+    enum core_class class;
+    size_t len;
+    uint8_t data[];
+};
+
+struct world_job {
+    struct world_job *next;
+    int64_t at_us;
+    struct core_job *job;
+};
+
+/* ---- the host ------------------------------------------------------------------------------------------------------- */
+
+static void host_persist(void *ctx, const struct store_record *records, size_t count)
+{
+    struct node *n = ctx;
+    assert_null(n->records);
+    n->records = records;
+    n->record_count = count;
+    n->write_done_us = n->world->now_us + n->write_takes_us;
+}
+
+static int64_t delay(struct world *w)
+{
+    return w->delay_min_us + (int64_t)prng_below(&w->prng, (uint64_t)(w->delay_max_us - w->delay_min_us + 1));
+}
+
+static void post(struct world *w, uint32_t from, uint32_t to, enum core_class class, struct bytes data)
+{
+    struct packet *p = malloc(sizeof *p + (size_t)data.len);
+    assert_non_null(p);
+    *p = (struct packet){ .at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len };
+    p->to_life = w->nodes[to - 1].life;
+    memcpy(p->data, data.ptr, (size_t)data.len);
+    struct packet **at = &w->packets;
+    while (*at != NULL && (*at)->at_us <= p->at_us) {
+        at = &(*at)->next;
+    }
+    p->next = *at;
+    *at = p;
+}
+
+static bool host_send(void *ctx, uint32_t node, enum core_class class, struct bytes data)
+{
+    struct node *n = ctx;
+    struct world *w = n->world;
+    w->messages++;
+    if (w->cut[n->id][node]) {
+        return false;
+    }
+    if (w->hush[n->id][node] || prng_chance(&w->prng, w->drop_ppm)) {
+        return true;
+    }
+    post(w, n->id, node, class, data);
+    if (prng_chance(&w->prng, w->double_ppm)) {
+        post(w, n->id, node, class, data);
+    }
+    return true;
+}
+
+static void host_job(void *ctx, struct core_job *job)
+{
+    struct node *n = ctx;
+    struct world_job *j = malloc(sizeof *j);
+    assert_non_null(j);
+    *j = (struct world_job){ .at_us = n->world->now_us + 200 + delay(n->world), .job = job };
+    struct world_job **at = &n->jobs;
+    while (*at != NULL) {
+        at = &(*at)->next;
+    }
+    *at = j;
+}
+
+static void host_trim(void *ctx, uint32_t shard, uint64_t index)
+{
+    struct node *n = ctx;
+    if (n->trim_count < COUNT_OF(n->trims)) {
+        n->trims[n->trim_count].shard = shard;
+        n->trims[n->trim_count++].index = index;
+    }
+}
+
+static void host_flush(void *ctx)
+{
+    (void)ctx;
+}
+
+/* ---- the state machine: a running hash, and a check against everybody else's -------------------------------------------- */
+
+static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader)
+{
+    struct node *n = ctx;
+    struct world *w = n->world;
+    struct world_shard *s = &n->shards[shard];
+    assert_true(term >= s->term);
+    s->role = role;
+    s->term = term;
+    s->leader = leader;
+    if (role == REPLICA_FOLLOWER) {
+        s->read_round = 0;
+        return;
+    }
+    assert_int_equal(leader, n->id);
+    assert_true(term < TERMS_MAX);
+    uint32_t *of_term = &w->leaders[shard][term];
+    if (*of_term != 0 && *of_term != n->id) {
+        fail_msg("shard %u has two leaders in term %llu: %u and %u", shard, (unsigned long long)term, *of_term, n->id);
+    }
+    *of_term = n->id;
+}
+
+static void check_history(struct node *n, uint32_t shard, uint64_t index)
+{
+    struct world *w = n->world;
+    assert_true(index < WORLD_ENTRIES);
+    uint64_t *known = &w->history[shard][index];
+    if (*known != 0 && *known != n->shards[shard].hash) {
+        fail_msg("shard %u: node %u has another history up to entry %llu", shard, n->id, (unsigned long long)index);
+    }
+    *known = n->shards[shard].hash;
+}
+
+static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, struct bytes entry)
+{
+    struct node *n = ctx;
+    struct world_shard *s = &n->shards[shard];
+    assert_false(s->restoring);
+    assert_int_equal(index, s->applied + 1);
+    s->applied = index;
+    s->hash = hash_bytes(entry.len > 0 ? entry.ptr : (const uint8_t *)"", (size_t)entry.len, s->hash ^ term ^ (index << 20)) | 1;
+    s->commands += entry.len > 0 ? 1 : 0;
+    check_history(n, shard, index);
+    if (entry.len >= 8 && get_le64(entry.ptr) == n->id && s->role == REPLICA_SERVING && term == s->term) {
+        n->world->acked[shard] = index > n->world->acked[shard] ? index : n->world->acked[shard];
+    }
+}
+
+static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
+{
+    struct node *n = ctx;
+    struct world_shard *s = &n->shards[shard];
+    if (s->read_round == 0 || round < s->read_round || term != s->term || s->role != REPLICA_SERVING) {
+        return;
+    }
+    if (s->applied < s->read_floor) {
+        fail_msg("shard %u: a read confirmed at node %u sees entry %llu, but %llu was acknowledged before it was asked for", shard, n->id,
+                 (unsigned long long)s->applied, (unsigned long long)s->read_floor);
+    }
+    s->read_round = 0;
+    s->reads++;
+}
+
+static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t term)
+{
+    struct node *n = ctx;
+    (void)index;
+    (void)term;
+    assert_false(n->shards[shard].frozen);
+    n->shards[shard].restoring = true;
+    n->shards[shard].hash = 0;
+    n->shards[shard].commands = 0;
+}
+
+static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
+{
+    struct node *n = ctx;
+    assert_true(n->shards[shard].restoring);
+    if (n->shards[shard].hash == 0) {
+        assert_true(data.len >= 16);
+        n->shards[shard].hash = get_le64(data.ptr);
+        n->shards[shard].commands = get_le64(data.ptr + 8);
+    }
+    return 0;
+}
+
+static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state_hash)
+{
+    struct node *n = ctx;
+    struct world_shard *s = &n->shards[shard];
+    assert_true(s->restoring);
+    s->restoring = false;
+    s->applied = index;
+    check_history(n, shard, index);
+    return state_hash == s->hash ? 0 : -1;
+}
+
+static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_hash)
+{
+    struct node *n = ctx;
+    struct world_shard *s = &n->shards[shard];
+    assert_false(s->frozen);
+    s->frozen = true;
+    s->frozen_given = false;
+    s->frozen_hash = s->hash;
+    s->frozen_commands = s->commands;
+    *ret_state_hash = s->hash;
+}
+
+static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
+{
+    static uint8_t data[300000];
+    struct node *n = ctx;
+    struct world_shard *s = &n->shards[shard];
+    assert_true(s->frozen && budget > 0);
+    put_le64(data, s->frozen_hash);
+    put_le64(data + 8, s->frozen_commands);
+    for (size_t i = 16; i < sizeof data; i += 4) {
+        put_le32(data + i, (uint32_t)hash_bytes(&i, sizeof i, 1));       /* does not compress: transfers take several chunks */
+    }
+    *ret = (struct bytes){ data, s->frozen_given ? 0 : (int32_t)sizeof data };
+    s->frozen_given = true;
+}
+
+static void on_snapshot_end(void *ctx, uint32_t shard)
+{
+    struct node *n = ctx;
+    assert_true(n->shards[shard].frozen);
+    n->shards[shard].frozen = false;
+}
+
+static uint64_t on_state_hash(void *ctx, uint32_t shard)
+{
+    struct node *n = ctx;
+    return n->shards[shard].hash;
+}
+
+static void on_message(void *ctx, uint32_t from, uint16_t channel, struct bytes data)
+{
+    (void)ctx;
+    (void)from;
+    (void)channel;
+    (void)data;
+}
+
+static void on_peer(void *ctx, uint32_t node, bool connected)
+{
+    (void)ctx;
+    (void)node;
+    (void)connected;
+}
+
+static void on_fatal(void *ctx, const char *text)
+{
+    struct node *n = ctx;
+    snprintf(n->fatal, sizeof n->fatal, "%s", text);
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
+
+static struct store_identity identity_of(const struct world *w, uint32_t id)
+{
+    struct store_identity identity = { .node_id = id, .shard_count = w->shard_count, .hash_version = 1, .peer_count = w->node_count };
+    memset(identity.cluster_id.b, 7, sizeof identity.cluster_id.b);
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        identity.peers[i].node_id = i + 1;
+        memset(identity.peers[i].incarnation.b, (int)(i + 1), 16);
+        snprintf(identity.peers[i].address, sizeof identity.peers[i].address, "node-%u:1", i + 1);
+    }
+    identity.incarnation = identity.peers[id - 1].incarnation;
+    return identity;
+}
+
+static void store_up(struct node *n, struct store_recovery *recovery)
+{
+    const struct store_options options = { .shard_count = n->world->shard_count,
+                                           .segment_bytes = 1 << 20,
+                                           .reserve_bytes = 1 << 16,
+                                           .entry_max_bytes = 1 << 20 };
+    struct store_report report;
+    int rc = store_open(&n->store, &n->port, &options, recovery, &report);
+    if (rc != 0) {
+        fail_msg("store_open of node %u: %s", n->id, report.text);
+    }
+}
+
+static void node_up(struct node *n)
+{
+    struct world *w = n->world;
+    const struct core_host host = { .ctx = n,
+                                    .persist = host_persist,
+                                    .send = host_send,
+                                    .job = host_job,
+                                    .trim = host_trim,
+                                    .flush = host_flush,
+                                    .port = &n->port };
+    const struct replica_events events = { n,           on_role,           on_apply,        on_confirmed,  on_restore_begin, on_restore_data, on_restored,
+                                           on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash, on_message,       on_peer,         on_fatal };
+    struct store_identity identity = identity_of(w, n->id);
+    struct core_options options = w->options;
+    options.seed = prng_next(&w->prng);
+    memset(n->shards, 0, sizeof n->shards);
+    n->fatal[0] = '\0';
+    n->life++;
+    n->trim_count = 0;
+    assert_int_equal(core_new(&n->core, &identity, &options, &host, &events), 0);
+    struct store_recovery recovery;
+    core_recovery(n->core, &recovery);
+    store_up(n, &recovery);
+    char text[256];
+    int rc = core_start(n->core, w->now_us, text);
+    if (rc != 0) {
+        fail_msg("core_start of node %u: %s", n->id, text);
+    }
+    n->up = true;
+    n->tick_us = w->now_us;
+    for (uint32_t i = 1; i <= w->node_count; i++) {
+        struct node *other = world_node(w, i);
+        if (i == n->id || !other->up || other->core == NULL) {
+            continue;
+        }
+        if (!w->cut[n->id][i]) {
+            core_peer_state(n->core, i, CORE_PEER_CONNECTED, w->now_us);
+        }
+        if (!w->cut[i][n->id]) {
+            core_peer_state(other->core, n->id, CORE_PEER_CONNECTED, w->now_us);
+        }
+    }
+    world_flush(w, n);
+}
+
+static void finish_jobs(struct node *n)
+{
+    while (n->jobs != NULL) {
+        struct world_job *j = n->jobs;
+        n->jobs = j->next;
+        j->job->run(j->job);
+        core_job_done(n->core, j->job, n->world->now_us);
+        free(j);
+    }
+}
+
+static void node_down(struct node *n)
+{
+    finish_jobs(n);
+    core_free(n->core);
+    n->core = NULL;
+    store_close(n->store);
+    n->store = NULL;
+    n->records = NULL;
+    n->up = false;
+    n->paused = false;
+}
+
+void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards)
+{
+    memset(w, 0, sizeof *w);
+    prng_seed(&w->prng, seed);
+    w->now_us = 1000000;
+    w->node_count = nodes;
+    w->shard_count = shards;
+    w->delay_min_us = 100;
+    w->delay_max_us = 400;
+    w->options.balance_after_ms = UINT32_MAX;
+    w->options.hash_interval = 16;
+    w->history = calloc(shards, sizeof *w->history);
+    assert_non_null(w->history);
+    for (uint32_t s = 0; s < shards; s++) {
+        w->leaders[s] = calloc(TERMS_MAX, sizeof *w->leaders[s]);
+        assert_non_null(w->leaders[s]);
+    }
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct node *n = &w->nodes[i];
+        n->world = w;
+        n->id = i + 1;
+        n->write_takes_us = 500;
+        snprintf(n->dir, sizeof n->dir, "/dev/shm/muster-raft-test-XXXXXX");
+        assert_non_null(mkdtemp(n->dir));
+        assert_int_equal(store_port_posix_init(&n->port, n->dir, false), 0);
+    }
+}
+
+void world_start(struct world *w)
+{
+    for (uint32_t i = 1; i <= w->node_count; i++) {
+        node_up(world_node(w, i));
+    }
+}
+
+static void remove_dir(const char *dir)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
+void world_fini(struct world *w)
+{
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        struct node *n = &w->nodes[i];
+        if (n->core != NULL) {
+            node_down(n);
+        }
+        store_port_posix_fini(&n->port);
+        remove_dir(n->dir);
+    }
+    while (w->packets != NULL) {
+        struct packet *p = w->packets;
+        w->packets = p->next;
+        free(p);
+    }
+    for (uint32_t s = 0; s < w->shard_count; s++) {
+        free(w->leaders[s]);
+    }
+    free(w->history);
+}
+
+struct node *world_node(struct world *w, uint32_t id)
+{
+    assert_true(id >= 1 && id <= w->node_count);
+    return &w->nodes[id - 1];
+}
+
+void world_flush(struct world *w, struct node *n)
+{
+    replica_flush(n->core, w->now_us);
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------------------ */
+
+static void deliver(struct world *w)
+{
+    struct packet *p = w->packets;
+    w->packets = p->next;
+    struct node *to = world_node(w, p->to);
+    struct node *from = world_node(w, p->from);
+    bool lost = !to->up || to->life != p->to_life || w->cut[p->from][p->to] || (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
+    if (!lost && to->paused) {
+        p->at_us = w->now_us + 1000;     /* it waits in the socket */
+        struct packet **at = &w->packets;
+        while (*at != NULL && (*at)->at_us <= p->at_us) {
+            at = &(*at)->next;
+        }
+        p->next = *at;
+        *at = p;
+        return;
+    }
+    if (!lost) {
+        assert_int_equal(core_receive(to->core, p->from, (struct bytes){ p->data, (int32_t)p->len }, w->now_us), 0);
+        world_flush(w, to);
+    }
+    free(p);
+}
+
+static void write_done(struct node *n)
+{
+    const struct store_record *records = n->records;
+    n->records = NULL;
+    int result = n->force_result;
+    if (result == 0) {
+        result = store_write(n->store, records, n->record_count);
+    }
+    core_persisted(n->core, result, n->world->now_us);
+    world_flush(n->world, n);
+}
+
+static void job_done(struct node *n)
+{
+    struct world_job *j = n->jobs;
+    n->jobs = j->next;
+    j->job->run(j->job);
+    core_job_done(n->core, j->job, n->world->now_us);
+    free(j);
+    world_flush(n->world, n);
+}
+
+static int64_t node_next(const struct node *n)
+{
+    int64_t at = n->tick_us;
+    if (n->records != NULL && n->write_done_us < at) {
+        at = n->write_done_us;
+    }
+    if (n->jobs != NULL && n->jobs->at_us < at) {
+        at = n->jobs->at_us;
+    }
+    return at;
+}
+
+static void node_event(struct node *n)
+{
+    struct world *w = n->world;
+    if (n->records != NULL && n->write_done_us <= w->now_us) {
+        write_done(n);
+    } else if (n->jobs != NULL && n->jobs->at_us <= w->now_us) {
+        job_done(n);
+    } else {
+        core_tick(n->core, w->now_us);
+        world_flush(w, n);
+    }
+    n->tick_us = core_next_deadline(n->core, w->now_us + 200);
+}
+
+void world_run(struct world *w, int64_t us)
+{
+    int64_t end = w->now_us + us;
+    for (;;) {
+        struct node *next = NULL;
+        int64_t at = w->packets != NULL ? w->packets->at_us : INT64_MAX;
+        for (uint32_t i = 0; i < w->node_count; i++) {
+            struct node *n = &w->nodes[i];
+            if (n->up && !n->paused && node_next(n) < at) {
+                at = node_next(n);
+                next = n;
+            }
+        }
+        if (at > end) {
+            break;
+        }
+        w->now_us = at > w->now_us ? at : w->now_us;
+        if (next != NULL) {
+            node_event(next);
+        } else {
+            deliver(w);
+        }
+    }
+    w->now_us = end;
+}
+
+struct node *world_leader(struct world *w, uint32_t shard)
+{
+    struct node *best = NULL;
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        struct node *n = &w->nodes[i];
+        if (n->up && !n->paused && n->shards[shard].role == REPLICA_SERVING && (best == NULL || n->shards[shard].term > best->shards[shard].term)) {
+            best = n;
+        }
+    }
+    return best;
+}
+
+static bool settled(struct world *w, uint32_t shard)
+{
+    struct node *leader = world_leader(w, shard);
+    if (leader == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        const struct node *n = &w->nodes[i];
+        bool reachable = n == leader || (!w->cut[leader->id][n->id] && !w->cut[n->id][leader->id] && !w->hush[leader->id][n->id] && !w->hush[n->id][leader->id]);
+        if (n->up && !n->paused && reachable && n->shards[shard].leader != leader->id) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool world_settle(struct world *w, int64_t limit_us)
+{
+    for (int64_t end = w->now_us + limit_us; w->now_us < end;) {
+        bool all = true;
+        for (uint32_t s = 0; s < w->shard_count; s++) {
+            all = all && settled(w, s);
+        }
+        if (all) {
+            return true;
+        }
+        world_run(w, 1000);
+    }
+    return false;
+}
+
+static bool even(struct world *w)
+{
+    for (uint32_t s = 0; s < w->shard_count; s++) {
+        uint64_t applied = 0;
+        for (uint32_t i = 0; i < w->node_count; i++) {
+            const struct node *n = &w->nodes[i];
+            if (!n->up) {
+                continue;
+            }
+            struct replica_shard_status status;
+            replica_status(n->core, s, &status);
+            if ((applied != 0 && status.applied_index != applied) || status.applied_index != status.last_index) {
+                return false;
+            }
+            applied = status.applied_index;
+        }
+    }
+    return true;
+}
+
+bool world_even(struct world *w, int64_t limit_us)
+{
+    for (int64_t end = w->now_us + limit_us; w->now_us < end;) {
+        if (even(w)) {
+            return true;
+        }
+        world_run(w, 1000);
+    }
+    return false;
+}
+
+/* ---- faults ----------------------------------------------------------------------------------------------------------------- */
+
+void world_kill(struct world *w, uint32_t id)
+{
+    struct node *n = world_node(w, id);
+    node_down(n);
+    for (uint32_t i = 1; i <= w->node_count; i++) {
+        struct node *other = world_node(w, i);
+        if (i != id && other->up && !w->cut[i][id] && !w->hush[i][id]) {
+            core_peer_state(other->core, id, CORE_PEER_DISCONNECTED, w->now_us);
+            core_peer_state(other->core, id, CORE_PEER_REFUSED, w->now_us + 1000);
+            world_flush(w, other);
+        }
+    }
+}
+
+void world_restart(struct world *w, uint32_t id)
+{
+    node_up(world_node(w, id));
+}
+
+void world_pause(struct world *w, uint32_t id)
+{
+    world_node(w, id)->paused = true;
+}
+
+void world_resume(struct world *w, uint32_t id)
+{
+    world_node(w, id)->paused = false;
+}
+
+void world_isolate(struct world *w, uint32_t id, bool cut)
+{
+    for (uint32_t i = 1; i <= w->node_count; i++) {
+        if (i != id) {
+            w->hush[id][i] = cut;
+            w->hush[i][id] = cut;
+        }
+    }
+}
+
+/* ---- clients ------------------------------------------------------------------------------------------------------------------ */
+
+int world_propose(struct world *w, struct node *n, uint32_t shard, size_t size)
+{
+    static uint8_t command[1 << 20];
+    uint64_t term, index;
+    assert_true(size >= 16 && size <= sizeof command);
+    put_le64(command, n->id);
+    put_le64(command + 8, prng_next(&w->prng));
+    int rc = replica_propose(n->core, shard, (struct bytes){ command, (int32_t)size }, &term, &index);
+    world_flush(w, n);
+    return rc;
+}
+
+bool world_put(struct world *w, uint32_t shard, size_t size)
+{
+    struct node *n = world_leader(w, shard);
+    return n != NULL && world_propose(w, n, shard, size) == 0;
+}
+
+void world_read(struct world *w, struct node *n, uint32_t shard)
+{
+    struct world_shard *s = &n->shards[shard];
+    if (!n->up || s->role != REPLICA_SERVING || s->read_round != 0) {
+        return;
+    }
+    s->read_floor = w->acked[shard];
+    s->read_round = replica_want_round(n->core, shard);
+    world_flush(w, n);
+}

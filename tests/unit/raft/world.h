@@ -1,0 +1,90 @@
+/* world.h: a few nodes of raft/core.c in one process, with a virtual clock, network and disk, all drawn from one seed.
+ *
+ * After every event the world checks: two nodes never apply different entries at one index, a term has at most one leader, and a confirmed read
+ * sees everything that was acknowledged before it was asked for. A violated rule fails the running test. */
+#ifndef MUSTER_TEST_RAFT_WORLD_H
+#define MUSTER_TEST_RAFT_WORLD_H
+
+#include "core.h"
+
+enum { WORLD_NODES = 5, WORLD_SHARDS = 4, WORLD_ENTRIES = 20000 };
+
+struct world_shard {
+    enum replica_role role;
+    uint64_t term;
+    uint32_t leader;
+    uint64_t applied;
+    uint64_t hash;                       /* over all entries applied, in order */
+    uint64_t commands;                   /* ... with content */
+    bool restoring;
+    uint64_t read_round, read_floor;     /* a read that waits for its round: it must see at least this index */
+    uint64_t reads;                      /* confirmed */
+    uint64_t frozen_hash, frozen_commands;
+    bool frozen, frozen_given;
+};
+
+struct world;
+
+struct node {
+    struct world *world;
+    uint32_t id;
+    bool up, paused;
+    struct replica *core;
+    struct store *store;
+    char dir[64];
+    struct store_port port;
+    struct world_shard shards[WORLD_SHARDS];
+    int64_t tick_us;                     /* when core_tick is due */
+    /* The outstanding batch: written to the disk when it is due. */
+    const struct store_record *records;
+    size_t record_count;
+    int64_t write_done_us;
+    int64_t write_takes_us;              /* how long the disk takes */
+    int force_result;                    /* what the disk answers instead of 0 */
+    struct world_job *jobs;
+    char fatal[512];
+    unsigned life;
+    struct { uint32_t shard; uint64_t index; } trims[64];
+    size_t trim_count;
+};
+
+struct world {
+    struct prng prng;
+    int64_t now_us;
+    uint32_t node_count, shard_count;
+    struct node nodes[WORLD_NODES];
+    struct core_options options;
+    struct packet *packets;
+    uint32_t drop_ppm, double_ppm;
+    int64_t delay_min_us, delay_max_us;
+    bool cut[WORLD_NODES + 1][WORLD_NODES + 1];  /* from, to */
+    bool hush[WORLD_NODES + 1][WORLD_NODES + 1]; /* as cut, but the sender is not told: its connection looks up */
+    uint64_t (*history)[WORLD_ENTRIES];          /* hash of shard's state after index; 0 not applied by anyone */
+    uint32_t *leaders[WORLD_SHARDS];             /* by term */
+    uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
+    uint64_t messages;
+};
+
+void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards);
+void world_start(struct world *w);               /* all nodes */
+void world_fini(struct world *w);
+void world_run(struct world *w, int64_t us);     /* lets that much time pass */
+/* Until every shard has one serving leader that all running, connected nodes follow; false after limit_us. */
+bool world_settle(struct world *w, int64_t limit_us);
+/* Until all running nodes have applied the same index everywhere. */
+bool world_even(struct world *w, int64_t limit_us);
+void world_kill(struct world *w, uint32_t id);   /* what was not synced is gone; others see the refusal 1 ms later */
+void world_restart(struct world *w, uint32_t id);
+void world_pause(struct world *w, uint32_t id);  /* as SIGSTOP: connections stay, packets wait */
+void world_resume(struct world *w, uint32_t id);
+void world_isolate(struct world *w, uint32_t id, bool cut);
+struct node *world_node(struct world *w, uint32_t id);
+struct node *world_leader(struct world *w, uint32_t shard);      /* the serving leader of the highest term, NULL */
+/* Proposes a command of this size at the node. */
+int  world_propose(struct world *w, struct node *n, uint32_t shard, size_t size);
+/* At the current leader; false if there is none or it is busy. */
+bool world_put(struct world *w, uint32_t shard, size_t size);
+void world_read(struct world *w, struct node *n, uint32_t shard);
+void world_flush(struct world *w, struct node *n);
+
+#endif
