@@ -1,0 +1,66 @@
+/* api.h: from frames to decisions and back. One small file per API key turns a decoded request into calls of coord, and the result into a response.
+ *
+ * Knows no sockets (net has them) and no rules of groups (coord asks the group library). Everything runs on the loop thread; nothing blocks. */
+#ifndef MUSTER_API_H
+#define MUSTER_API_H
+
+#include <muster/coord.h>
+#include <muster/net.h>
+
+struct api;
+
+/* Channels of replica_send that belong to api; coord has its own. */
+enum api_channel {
+    API_CHANNEL_FORWARD = 1,                     /* requests for shard 0's leader, and their answers */
+    API_CHANNEL_APPLIED = 2                      /* has this node applied shard 0 up to there? */
+};
+
+struct api_peer { uint32_t node_id; struct str address; };
+
+struct api_options {
+    uint32_t node_id;
+    struct uuid cluster_id, incarnation;
+    struct str advertised_host;                  /* where clients reach this node; like all strings here valid as long as the api */
+    int32_t advertised_port;
+    struct str peer_address, rack;               /* rack may be null */
+    struct str version;                          /* of the program */
+    const struct api_peer *peers;                /* all nodes of the cluster, this one included */
+    size_t peer_count;
+    bool auto_create_topics;                     /* auto.create.topics.enable */
+    int64_t apply_wait_us;                       /* muster.catalog.apply.wait.ms: a change of topics or configs is answered when all connected nodes have
+                                                    applied it, or after this time */
+    struct catalog_broker_values broker_values;  /* for DescribeConfigs */
+    const struct group_settings *settings;
+};
+
+int  api_new(struct api **ret, const struct api_options *options, struct coord *coord);
+void api_free(struct api *a);                    /* when no request is inside any more */
+
+/* The handler for net: ctx is the api. */
+void api_net_handler(struct api *a, struct net_handler *ret);
+
+/* The clock of the turn. Before its first frame. */
+void api_turn_begin(struct api *a, int64_t now_us);
+/* Fires waits that are due (Fetch, forwarded requests), and tells peers what this node has applied. After the turn's requests were submitted. */
+void api_turn_end(struct api *a);
+int64_t api_next_deadline_us(const struct api *a);       /* INT64_MAX: none */
+/* Whether something was submitted to coord since the last call: its turn has to be ended. */
+bool api_take_submitted(struct api *a);
+
+/* Messages of the two channels, and connections to peers. */
+void api_message(struct api *a, uint32_t from, uint16_t channel, struct bytes data);
+void api_peer_changed(struct api *a, uint32_t node, bool connected);
+
+/* Makes this node known (RegisterNode) until the catalogue has it as it is; call it now and then. */
+void api_register_self(struct api *a);
+
+struct api_stats {
+    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits;
+    uint64_t by_key[64], error_by_key[64];       /* in the order of api_key_at */
+    uint64_t waiting;                            /* requests inside */
+};
+void api_stats(const struct api *a, struct api_stats *ret);
+size_t api_key_count(void);
+int16_t api_key_at(size_t idx, const char **ret_name);
+
+#endif

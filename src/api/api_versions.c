@@ -1,0 +1,75 @@
+/* api_versions.c: ApiVersions (18), the first thing a client asks. KIP-511: the name and version of its software; KIP-1242: the cluster and node
+ * it believes to talk to. No feature is finalized: group.version and streams.version are not served yet. */
+#include "internal.h"
+
+static bool is_alphanumeric(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Letters and digits, inside also dots and dashes. */
+static bool is_software_word(struct str s)
+{
+    if (s.len < 1 || !is_alphanumeric(s.ptr[0]) || !is_alphanumeric(s.ptr[s.len - 1])) {
+        return false;
+    }
+    for (int32_t i = 0; i < s.len; i++) {
+        if (!is_alphanumeric(s.ptr[i]) && s.ptr[i] != '.' && s.ptr[i] != '-') {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int16_t check(const struct api_request *r)
+{
+    const struct api_versions_request *request = r->request;
+    const struct api *a = r->api;
+    if (r->version >= 3 && (!is_software_word(request->client_software_name) || !is_software_word(request->client_software_version))) {
+        return KAFKA_INVALID_REQUEST;
+    }
+    if (r->version < 5 || (str_is_null(request->cluster_id) && request->node_id == -1)) {
+        return KAFKA_NONE;
+    }
+    if (str_is_null(request->cluster_id) || request->node_id == -1) {
+        return KAFKA_INVALID_REQUEST;
+    }
+    if (!str_eq(request->cluster_id, str_of(a->cluster_id)) || request->node_id != (int32_t)a->options.node_id) {
+        return KAFKA_REBOOTSTRAP_REQUIRED;
+    }
+    return KAFKA_NONE;
+}
+
+static struct api_versions_response_api_version version_of(int16_t key)
+{
+    const struct wire_msg *message = wire_api_find(key)->request;
+    return (struct api_versions_response_api_version){key, message->min_version, message->max_version};
+}
+
+void api_api_versions(struct api_request *r)
+{
+    struct api_versions_response *response = api_response(r);
+    response->error_code = check(r);
+    if (response->error_code == KAFKA_NONE) {
+        response->api_keys.len = (int32_t)api_row_count;
+        response->api_keys.v = ARENA_NEW(r->arena, struct api_versions_response_api_version, api_row_count);
+        for (size_t i = 0; i < api_row_count; i++) {
+            response->api_keys.v[i] = version_of(api_rows[i].key);
+        }
+    } else {
+        r->api->stats.error_by_key[r->row_idx]++;
+    }
+    api_answer(r, response);
+}
+
+void api_versions_unsupported(struct api_request *r)
+{
+    r->wire = wire_api_find(API_KEY_API_VERSIONS);
+    r->version = 0;
+    struct api_versions_response *response = api_response(r);
+    struct api_versions_response_api_version own = version_of(API_KEY_API_VERSIONS);
+    response->error_code = KAFKA_UNSUPPORTED_VERSION;
+    response->api_keys.v = &own;
+    response->api_keys.len = 1;
+    api_answer(r, response);
+}

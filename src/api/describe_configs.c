@@ -1,0 +1,43 @@
+/* describe_configs.c: DescribeConfigs (32), from this node's own copy of the catalogue and its own configuration. */
+#include "internal.h"
+
+enum { RESOURCE_BROKER = 4 };
+
+/* A broker's configuration is asked of that broker; the empty name means the cluster's defaults. */
+static bool is_other_broker(struct api_request *r, const struct describe_configs_request_resource *resource)
+{
+    struct str own = arena_printf(r->arena, "%u", r->api->options.node_id);
+    return resource->resource_type == RESOURCE_BROKER && resource->resource_name.len > 0 && !str_eq(resource->resource_name, own);
+}
+
+static void describe(struct api_request *r, const struct describe_configs_request_resource *resource,
+                     struct describe_configs_response_result *ret)
+{
+    const struct describe_configs_request *request = r->request;
+    struct api *a = r->api;
+    if (is_other_broker(r, resource)) {
+        ret->error_code = KAFKA_INVALID_REQUEST;
+        ret->error_message = arena_printf(r->arena, "Unexpected broker id, expected %u or empty string, but received %.*s",
+                                          a->options.node_id, STR_ARG(resource->resource_name));
+        ret->resource_type = resource->resource_type;
+        ret->resource_name = resource->resource_name;
+        return;
+    }
+    catalog_describe_config(api_catalog(a), resource, request->include_synonyms, request->include_documentation, &a->options.broker_values,
+                            r->arena, ret);
+}
+
+void api_describe_configs(struct api_request *r)
+{
+    const struct describe_configs_request *request = r->request;
+    if (!api_catalog_ready(r, api_describe_configs)) {
+        return;
+    }
+    struct describe_configs_response *response = api_response(r);
+    response->results.len = request->resources.len;
+    response->results.v = ARENA_NEW(r->arena, struct describe_configs_response_result, request->resources.len);
+    for (int32_t i = 0; i < request->resources.len; i++) {
+        describe(r, &request->resources.v[i], &response->results.v[i]);
+    }
+    api_answer(r, response);
+}

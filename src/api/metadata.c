@@ -1,0 +1,174 @@
+/* metadata.c: Metadata (3): the nodes, and the topics with who "leads" their partitions. Answered from this node's own copy of the catalogue. */
+#include "internal.h"
+
+enum { FIRST_VERSION_WITH_IDS = 12 };
+
+static struct metadata_response_partition partition_of(const struct broker_list *brokers, const struct catalog_topic *topic,
+                                                       int32_t partition, struct arena *arena)
+{
+    struct placement place = api_place(brokers, topic, partition, arena);
+    return (struct metadata_response_partition){
+        .partition_index = partition,
+        .leader_id = place.leader,
+        .leader_epoch = 0,
+        .replica_nodes = place.replicas,
+        .isr_nodes = place.replicas,
+    };
+}
+
+static void show_topic(struct api_request *r, const struct broker_list *brokers, const struct catalog_topic *topic,
+                       struct metadata_response_topic *ret)
+{
+    const struct metadata_request *request = r->request;
+    ret->name = topic->name;
+    ret->topic_id = topic->id;
+    ret->partitions.len = topic->partitions;
+    ret->partitions.v = ARENA_NEW(r->arena, struct metadata_response_partition, topic->partitions);
+    for (int32_t i = 0; i < topic->partitions; i++) {
+        ret->partitions.v[i] = partition_of(brokers, topic, i, r->arena);
+    }
+    if (request->include_topic_authorized_operations) {
+        ret->topic_authorized_operations = OPERATIONS_OF_TOPIC;
+    }
+}
+
+static void show_asked(struct api_request *r, const struct broker_list *brokers, const struct metadata_request_topic *asked,
+                       struct metadata_response_topic *ret)
+{
+    const struct group_set *catalog = api_catalog(r->api);
+    struct catalog_topic topic;
+    bool by_id = str_is_null(asked->name);
+    ret->name = asked->name;
+    ret->topic_id = asked->topic_id;
+    ret->topic_authorized_operations = INT32_MIN;
+    if (by_id && r->version < FIRST_VERSION_WITH_IDS) { /* the field is there in 10 and 11, but means nothing yet (KIP-516) */
+        ret->name = STR("");
+        ret->error_code = KAFKA_INVALID_REQUEST;
+    } else if (by_id && uuid_is_zero(asked->topic_id)) {
+        ret->error_code = KAFKA_INVALID_REQUEST;
+    } else if (by_id ? catalog_find_topic_id(catalog, asked->topic_id, &topic) : catalog_find_topic(catalog, asked->name, &topic)) {
+        show_topic(r, brokers, &topic, ret);
+    } else if (by_id) {
+        ret->error_code = KAFKA_UNKNOWN_TOPIC_ID;
+    } else {
+        ret->topic_id = (struct uuid){{0}};
+        ret->error_code = topic_name_is_valid(asked->name) ? KAFKA_UNKNOWN_TOPIC_OR_PARTITION : KAFKA_INVALID_TOPIC_EXCEPTION;
+    }
+}
+
+static void show_all(struct api_request *r, const struct broker_list *brokers, struct metadata_response_topic_array *ret)
+{
+    const struct group_set *catalog = api_catalog(r->api);
+    struct catalog_topic topic;
+    int32_t count = 0;
+    for (bool more = catalog_next_topic(catalog, STR_NULL, &topic); more; more = catalog_next_topic(catalog, topic.name, &topic)) {
+        count++;
+    }
+    ret->v = ARENA_NEW(r->arena, struct metadata_response_topic, count);
+    for (bool more = catalog_next_topic(catalog, STR_NULL, &topic); more; more = catalog_next_topic(catalog, topic.name, &topic)) {
+        ret->v[ret->len].topic_authorized_operations = INT32_MIN;
+        show_topic(r, brokers, &topic, &ret->v[ret->len++]);
+    }
+}
+
+/* Each topic once, however often it is named: the answer cannot be larger than the catalogue. */
+static void show_each_asked(struct api_request *r, const struct broker_list *brokers, struct metadata_response_topic_array *ret)
+{
+    const struct metadata_request *request = r->request;
+    int32_t count = request->topics.len;
+    struct str *keys = ARENA_NEW(r->arena, struct str, count);
+    for (int32_t i = 0; i < count; i++) {
+        const struct metadata_request_topic *asked = &request->topics.v[i];
+        bool by_id = str_is_null(asked->name);
+        keys[i] = by_id ? (struct str){(const char *)asked->topic_id.b, sizeof(asked->topic_id.b)} : asked->name;
+    }
+    bool *repeated = names_repeated(keys, count, r->arena);
+    ret->v = ARENA_NEW(r->arena, struct metadata_response_topic, count);
+    for (int32_t i = 0; i < count; i++) {
+        if (!repeated[i]) {
+            show_asked(r, brokers, &request->topics.v[i], &ret->v[ret->len++]);
+        }
+    }
+}
+
+static bool asks_for_all(const struct api_request *r)
+{
+    const struct metadata_request *request = r->request;
+    return r->version == 0 ? request->topics.len == 0 : request->topics.len < 0;
+}
+
+static void show_brokers(struct api_request *r, const struct broker_list *brokers, struct metadata_response_broker_array *ret)
+{
+    ret->len = brokers->len;
+    ret->v = ARENA_NEW(r->arena, struct metadata_response_broker, brokers->len);
+    for (int32_t i = 0; i < brokers->len; i++) {
+        const struct broker *b = &brokers->v[i];
+        ret->v[i] = (struct metadata_response_broker){b->node_id, b->host, b->port, b->rack};
+    }
+}
+
+static void show(struct api_request *r)
+{
+    const struct metadata_request *request = r->request;
+    struct api *a = r->api;
+    struct metadata_response *response = api_response(r);
+    struct broker_list brokers = api_brokers(a, r->arena);
+    show_brokers(r, &brokers, &response->brokers);
+    response->cluster_id = str_of(a->cluster_id);
+    response->controller_id = api_controller_id(a);
+    if (asks_for_all(r)) {
+        show_all(r, &brokers, &response->topics);
+    } else {
+        show_each_asked(r, &brokers, &response->topics);
+    }
+    if (request->include_cluster_authorized_operations) {
+        response->cluster_authorized_operations = OPERATIONS_OF_CLUSTER;
+    }
+    api_answer(r, response);
+}
+
+/* ---- auto.create.topics.enable ---- */
+
+static void created(struct api_request *own, const void *response)
+{
+    (void)response; /* whether it worked shows in the catalogue */
+    struct api_request *r = own->state;
+    show(r);
+    api_unref(r);
+}
+
+/* Makes the topics that are missing; false when none is, or none may be made. */
+static bool create_missing(struct api_request *r)
+{
+    const struct metadata_request *request = r->request;
+    if (!r->api->options.auto_create_topics || !request->allow_auto_topic_creation || asks_for_all(r)) {
+        return false;
+    }
+    struct create_topics_request create;
+    struct catalog_topic topic;
+    wire_init(&wire_create_topics_request, &create);
+    create.topics.v = ARENA_NEW(r->arena, struct create_topics_request_creatable_topic, request->topics.len);
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        struct str name = request->topics.v[i].name;
+        if (topic_name_is_valid(name) && !catalog_find_topic(api_catalog(r->api), name, &topic)) {
+            create.topics.v[create.topics.len++] =
+                (struct create_topics_request_creatable_topic){.name = name, .num_partitions = -1, .replication_factor = -1};
+        }
+    }
+    if (create.topics.len == 0) {
+        return false;
+    }
+    api_ref(r);
+    api_run_own(r->api, API_KEY_CREATE_TOPICS, &create, created, r);
+    return true;
+}
+
+void api_metadata(struct api_request *r)
+{
+    if (!api_catalog_ready(r, api_metadata)) {
+        return;
+    }
+    if (!create_missing(r)) {
+        show(r);
+    }
+}
