@@ -1,0 +1,146 @@
+/* What goes wrong, and when. Never more than a minority of the nodes is down by our doing, so that there is always something to check; all may be cut off. */
+#include "world.h"
+
+static void next_fault(struct sim *sim, void *arg, uint64_t tag);
+
+static uint32_t any_node(struct sim *sim)
+{
+    return 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+}
+
+static uint32_t dead_nodes(const struct sim *sim)
+{
+    uint32_t dead = 0;
+    for (uint32_t id = 1; id <= sim->options.nodes; id++)
+        dead += !sim->nodes[id].alive;
+    return dead;
+}
+
+static void restart(struct sim *sim, void *arg, uint64_t tag)
+{
+    (void)tag;
+    struct sim_node *n = arg;
+    if (n->alive || sim->failed)
+        return;
+    sim->totals.restarts++;
+    node_start(n);
+}
+
+static void crash(struct sim *sim)
+{
+    if (sim_chance(sim, 30000)) { /* everybody at once: a power cut */
+        for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+            node_crash(&sim->nodes[id]);
+            sim_at(sim, sim->now_us + sim_between(sim, 1000, 800000), restart, &sim->nodes[id], 0);
+        }
+        return;
+    }
+    if (dead_nodes(sim) + 1 > (sim->options.nodes - 1) / 2)
+        return;
+    struct sim_node *n = &sim->nodes[any_node(sim)];
+    if (!n->alive)
+        return;
+    node_crash(n);
+    sim_at(sim, sim->now_us + (sim_chance(sim, 500000) ? sim_between(sim, 1000, 50000) : sim_between(sim, 50000, 3000000)), restart, n, 0);
+}
+
+static void heal_links(struct sim *sim, void *arg, uint64_t tag)
+{
+    (void)arg;
+    (void)tag;
+    network_heal(sim);
+    sim_say(sim, "links are whole again");
+}
+
+static void partition(struct sim *sim)
+{
+    uint32_t lone = any_node(sim);
+    uint64_t how = prng_below(&sim->random, 3); /* both ways, only out, only in */
+    sim->totals.partitions++;
+    sim_say(sim, "node=%u cut off, way %llu", lone, (unsigned long long)how);
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        if (other == lone)
+            continue;
+        if (how != 2)
+            sim->links[lone][other].cut = true;
+        if (how != 1)
+            sim->links[other][lone].cut = true;
+    }
+    sim_at(sim, sim->now_us + sim_between(sim, 50000, 3000000), heal_links, NULL, 0);
+}
+
+static void jump_clock(struct sim *sim)
+{
+    struct sim_node *n = &sim->nodes[any_node(sim)];
+    n->wall_offset_ms = sim_between(sim, -7200000, 7200000);
+    sim->totals.clock_jumps++;
+    sim_say(sim, "node=%u wall clock off by %lld ms", n->id, (long long)n->wall_offset_ms);
+}
+
+static void slow_disk(struct sim *sim)
+{
+    struct sim_node *n = &sim->nodes[any_node(sim)];
+    n->disk_slow_until_us = sim->now_us + sim_between(sim, 100000, 2500000);
+    sim->totals.slow_disks++;
+    sim_say(sim, "node=%u disk is slow", n->id);
+}
+
+static void transfer(struct sim *sim)
+{
+    struct sim_node *n = &sim->nodes[any_node(sim)];
+    if (n->alive)
+        node_transfer(n, (uint32_t)prng_below(&sim->random, SIM_SHARDS));
+}
+
+static void next_fault(struct sim *sim, void *arg, uint64_t tag)
+{
+    (void)arg;
+    (void)tag;
+    if (sim->healing)
+        return;
+    switch (prng_below(&sim->random, 10)) {
+    case 0:
+    case 1:
+    case 2:
+        crash(sim);
+        break;
+    case 3:
+    case 4:
+        partition(sim);
+        break;
+    case 5:
+        node_pause(&sim->nodes[any_node(sim)], sim_between(sim, 300000, 4000000));
+        break;
+    case 6:
+        node_pause(&sim->nodes[any_node(sim)], sim_between(sim, 10000, 300000));
+        break;
+    case 7:
+        slow_disk(sim);
+        break;
+    case 8:
+        jump_clock(sim);
+        break;
+    case 9:
+        transfer(sim);
+        break;
+    default:
+        break;
+    }
+    sim_at(sim, sim->now_us + sim_between(sim, 50000, 1500000), next_fault, NULL, 0);
+}
+
+void faults_start(struct sim *sim)
+{
+    sim_at(sim, sim->now_us + 3000000, next_fault, NULL, 0);
+}
+
+void faults_heal(struct sim *sim)
+{
+    network_heal(sim);
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        struct sim_node *n = &sim->nodes[id];
+        n->disk_slow_until_us = 0;
+        if (!n->alive)
+            restart(sim, n, 0);
+    }
+}

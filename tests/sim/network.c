@@ -1,0 +1,116 @@
+/* The network: links between nodes with delay, loss, reordering and cuts, one way or both; connections that end when a process dies. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+enum {
+    LEAST_DELAY_US = 50,
+    MOST_DELAY_US = 400,
+    LOSS_PER_MILLION = 2000,
+    REORDER_PER_MILLION = 5000,
+    LATE_PER_MILLION = 3000,
+    LATE_US = 60000
+};
+
+struct packet {
+    uint32_t from, to;
+    uint64_t to_life;
+    enum core_class class;
+    struct bytes data;
+};
+
+static void deliver(struct sim *sim, void *arg, uint64_t tag)
+{
+    (void)tag;
+    struct packet *p = arg;
+    struct sim_node *to = &sim->nodes[p->to];
+    if (to->alive && to->life == p->to_life && !sim->links[p->from][p->to].cut)
+        node_receive(to, p->from, p->class, p->data);
+    else
+        sim->totals.dropped++;
+    free(p);
+}
+
+bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class class, struct bytes data)
+{
+    struct sim_node *target = &sim->nodes[to];
+    struct sim_link *link = &sim->links[from][to];
+    if (!target->alive)
+        return false;
+    sim->totals.messages++;
+    bool faults = sim->options.faults && !sim->healing;
+    if (link->cut || (faults && sim_chance(sim, LOSS_PER_MILLION))) {
+        sim->totals.dropped++;
+        return true;
+    }
+    struct packet *p = malloc(sizeof(*p) + (size_t)data.len);
+    MUSTER_CHECK(p != NULL);
+    memcpy(p + 1, data.ptr, (size_t)data.len);
+    *p = (struct packet){from, to, target->life, class, {(const uint8_t *)(p + 1), data.len}};
+    int64_t at = sim->now_us + sim_between(sim, LEAST_DELAY_US, MOST_DELAY_US);
+    if (faults && sim_chance(sim, LATE_PER_MILLION))
+        at += sim_between(sim, 0, LATE_US);
+    if (faults && sim_chance(sim, REORDER_PER_MILLION)) {
+        sim->totals.reordered++;
+    } else {
+        at = at > link->last_us ? at : link->last_us;
+        link->last_us = at;
+    }
+    sim_at_owned(sim, at, deliver, p, 0, free);
+    return true;
+}
+
+/* tag: the peer's life << 8 | peer << 2 | event. Events of a life that is over come late and say nothing new. */
+static void peer_event(struct sim *sim, void *arg, uint64_t tag)
+{
+    struct sim_node *n = arg;
+    uint32_t id = (uint32_t)(tag >> 2) & 63;
+    enum core_peer_event event = (enum core_peer_event)(tag & 3);
+    const struct sim_node *peer = &sim->nodes[id];
+    bool of_this_life = peer->life == tag >> 8;
+    if (!n->alive || !of_this_life || peer->alive != (event == CORE_PEER_CONNECTED))
+        return;
+    if (event == CORE_PEER_CONNECTED && n->sees[id])
+        node_peer(n, id, CORE_PEER_DISCONNECTED);
+    if (event == CORE_PEER_DISCONNECTED && !n->sees[id])
+        return;
+    n->sees[id] = event == CORE_PEER_CONNECTED;
+    node_peer(n, id, event);
+}
+
+static void announce(struct sim *sim, struct sim_node *to, uint32_t peer, enum core_peer_event event, int64_t delay_us)
+{
+    sim_at(sim, sim->now_us + delay_us, peer_event, to, (sim->nodes[peer].life << 8) | ((uint64_t)peer << 2) | (uint64_t)event);
+}
+
+void network_node_up(struct sim *sim, uint32_t id)
+{
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        sim->nodes[id].sees[other] = false;
+        if (other == id || !sim->nodes[other].alive)
+            continue;
+        int64_t dial = sim_between(sim, 200, 5000);
+        announce(sim, &sim->nodes[other], id, CORE_PEER_CONNECTED, dial);
+        announce(sim, &sim->nodes[id], other, CORE_PEER_CONNECTED, dial);
+    }
+}
+
+/* The kernel closes a dead process's sockets; the next dial is refused. */
+void network_node_down(struct sim *sim, uint32_t id)
+{
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        if (other == id || !sim->nodes[other].alive)
+            continue;
+        int64_t eof = sim_between(sim, 100, 20000);
+        announce(sim, &sim->nodes[other], id, CORE_PEER_DISCONNECTED, eof);
+        announce(sim, &sim->nodes[other], id, CORE_PEER_REFUSED, eof + sim_between(sim, 100, 2000));
+    }
+}
+
+void network_heal(struct sim *sim)
+{
+    for (uint32_t a = 0; a <= SIM_NODES_MAX; a++)
+        for (uint32_t b = 0; b <= SIM_NODES_MAX; b++)
+            sim->links[a][b].cut = false;
+}

@@ -1,0 +1,501 @@
+/* A node: the real store, raft core and coord on an imagined disk, run in turns as musterd's loop runs them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+enum input_kind { INPUT_MESSAGE, INPUT_PEER, INPUT_PERSISTED, INPUT_JOB, INPUT_REQUEST, INPUT_TRANSFER };
+
+struct sim_input {
+    struct sim_input *next;
+    enum input_kind kind;
+    uint32_t node;
+    enum core_peer_event event;
+    int result;
+    struct core_job *job;
+    struct sim_request *request;
+    struct bytes data; /* behind the struct */
+};
+
+static const int64_t tick_us = 20000;
+
+static void turn_soon(struct sim_node *n, int64_t at_us);
+
+static void add_input(struct sim_node *n, struct sim_input input, struct bytes data)
+{
+    size_t len = data.len > 0 ? (size_t)data.len : 0;
+    struct sim_input *own = malloc(sizeof(*own) + len);
+    MUSTER_CHECK(own != NULL);
+    *own = input;
+    if (len > 0)
+        memcpy(own + 1, data.ptr, len);
+    own->data = (struct bytes){(const uint8_t *)(own + 1), (int32_t)len};
+    own->next = NULL;
+    *n->inbox_end = own;
+    n->inbox_end = &own->next;
+    turn_soon(n, n->sim->now_us + sim_between(n->sim, 1, 80));
+}
+
+void node_receive(struct sim_node *n, uint32_t from, enum core_class class, struct bytes data)
+{
+    (void)class;
+    add_input(n, (struct sim_input){.kind = INPUT_MESSAGE, .node = from}, data);
+}
+
+void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_PEER, .node = peer, .event = event}, BYTES_NULL);
+}
+
+void node_submit(struct sim_node *n, struct sim_request *request)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_REQUEST, .request = request}, BYTES_NULL);
+}
+
+void node_transfer(struct sim_node *n, uint32_t shard)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_TRANSFER, .node = shard}, BYTES_NULL);
+}
+
+/* ---- the host of the core ---- */
+
+static void write_finished(struct sim *sim, void *arg, uint64_t life)
+{
+    (void)sim;
+    struct sim_node *n = arg;
+    if (!n->alive || n->life != life || n->batch == NULL)
+        return;
+    int rc = store_write(n->store, n->batch, n->batch_count);
+    n->batch = NULL;
+    add_input(n, (struct sim_input){.kind = INPUT_PERSISTED, .result = rc}, BYTES_NULL);
+}
+
+static void host_persist(void *ctx, const struct store_record *records, size_t count)
+{
+    struct sim_node *n = ctx;
+    struct sim *sim = n->sim;
+    MUSTER_CHECK(n->batch == NULL);
+    n->batch = records;
+    n->batch_count = count;
+    bool slow = sim->now_us < n->disk_slow_until_us;
+    int64_t at = sim->now_us + (slow ? sim_between(sim, 20000, 400000) : sim_between(sim, 80, 600));
+    sim_at(sim, at, write_finished, n, n->life);
+}
+
+static bool host_send(void *ctx, uint32_t node, enum core_class class, struct bytes data)
+{
+    struct sim_node *n = ctx;
+    return n->sees[node] && network_send(n->sim, n->id, node, class, data);
+}
+
+static void job_finished(struct sim *sim, void *arg, uint64_t tag)
+{
+    (void)sim;
+    (void)tag;
+    struct sim_input *input = arg;
+    struct sim_node *n = &sim->nodes[input->node];
+    if (n->alive && n->life == (uint64_t)input->result)
+        add_input(n, (struct sim_input){.kind = INPUT_JOB, .job = input->job}, BYTES_NULL);
+    free(input);
+}
+
+/* The work is done at once, the loop hears of it later. */
+static void host_job(void *ctx, struct core_job *job)
+{
+    struct sim_node *n = ctx;
+    struct sim_input *input = calloc(1, sizeof(*input));
+    MUSTER_CHECK(input != NULL);
+    job->run(job);
+    *input = (struct sim_input){.node = n->id, .result = (int)n->life, .job = job};
+    sim_at_owned(n->sim, n->sim->now_us + sim_between(n->sim, 100, 3000), job_finished, input, 0, free);
+}
+
+static void host_trim(void *ctx, uint32_t shard, uint64_t index)
+{
+    struct sim_node *n = ctx;
+    if (n->batch == NULL)
+        MUSTER_CHECK(store_trim(n->store, shard, index) == 0);
+}
+
+static void host_flush(void *ctx)
+{
+    (void)ctx;
+}
+
+/* ---- what the replica tells coord, with the checkers in between ---- */
+
+static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, struct bytes entry)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.apply(n->coord_events.ctx, shard, index, term, entry);
+    if (!n->sim->failed)
+        check_state_hash(n->sim, n->id, shard, index, group_set_hash(coord_set(n->coord, shard)));
+}
+
+static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state_hash)
+{
+    struct sim_node *n = ctx;
+    int rc = n->coord_events.restored(n->coord_events.ctx, shard, index, state_hash);
+    if (rc == 0)
+        check_state_hash(n->sim, n->id, shard, index, group_set_hash(coord_set(n->coord, shard)));
+    return rc;
+}
+
+/* The other events go to coord as they are; its ctx is not ours. */
+#define PASS(n) ((n)->coord_events.ctx)
+static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader)
+{
+    struct sim_node *n = ctx;
+    static const char *const names[] = {"follower", "leader", "serving", "handing_over"};
+    sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
+    n->coord_events.role(PASS(n), shard, role, term, leader);
+}
+static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.confirmed(PASS(n), shard, term, round);
+}
+static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t term)
+{
+    struct sim_node *n = ctx;
+    sim_say(n->sim, "node=%u shard=%u restore index=%llu", n->id, shard, (unsigned long long)index);
+    n->coord_events.restore_begin(PASS(n), shard, index, term);
+}
+static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
+{
+    struct sim_node *n = ctx;
+    return n->coord_events.restore_data(PASS(n), shard, data);
+}
+static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_hash)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.snapshot_begin(PASS(n), shard, ret_state_hash);
+}
+static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.snapshot_next(PASS(n), shard, budget, ret);
+}
+static void on_snapshot_end(void *ctx, uint32_t shard)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.snapshot_end(PASS(n), shard);
+}
+static uint64_t on_state_hash(void *ctx, uint32_t shard)
+{
+    struct sim_node *n = ctx;
+    return n->coord_events.state_hash(PASS(n), shard);
+}
+static void on_message(void *ctx, uint32_t from, uint16_t channel, struct bytes data)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.message(PASS(n), from, channel, data);
+}
+static void on_peer(void *ctx, uint32_t node, bool connected)
+{
+    struct sim_node *n = ctx;
+    n->coord_events.peer(PASS(n), node, connected);
+}
+static void on_fatal(void *ctx, const char *text)
+{
+    struct sim_node *n = ctx;
+    sim_fail(n->sim, "node %u stops: %s", n->id, text);
+}
+
+static const struct replica_events listening = {
+    .role = on_role,
+    .apply = on_apply,
+    .confirmed = on_confirmed,
+    .restore_begin = on_restore_begin,
+    .restore_data = on_restore_data,
+    .restored = on_restored,
+    .snapshot_begin = on_snapshot_begin,
+    .snapshot_next = on_snapshot_next,
+    .snapshot_end = on_snapshot_end,
+    .state_hash = on_state_hash,
+    .message = on_message,
+    .peer = on_peer,
+    .fatal = on_fatal,
+};
+
+static void draw_id(void *ctx, struct uuid *ret)
+{
+    struct sim_node *n = ctx;
+    for (int i = 0; i < 16; i += 8)
+        put_le64(ret->b + i, prng_next(&n->sim->random));
+}
+
+static int64_t wall_ms(void *ctx)
+{
+    const struct sim_node *n = ctx;
+    return 1700000000000 + n->sim->now_us / 1000 + n->wall_offset_ms;
+}
+
+static void close_connection(void *ctx, uint64_t connection)
+{
+    (void)ctx;
+    (void)connection;
+}
+
+static void make_coord(struct sim_node *n)
+{
+    struct coord_options options = {
+        .settings = {.initial_rebalance_delay_ms = 100,
+                     .min_session_timeout_ms = 500,
+                     .max_session_timeout_ms = 60000,
+                     .new_member_join_timeout_ms = 5000,
+                     .group_max_size = 100,
+                     .offset_metadata_max_bytes = 4096,
+                     .offsets_retention_ms = 3600000,
+                     .default_partitions = 1,
+                     .default_replication_factor = 1,
+                     .max_partitions_per_topic = 1000,
+                     .max_topics = 1000,
+                     .node_count = (int32_t)n->sim->options.nodes,
+                     .max_groups = 100000,
+                     .max_members = 100000,
+                     .max_state_bytes = 1 << 30},
+        .shard_count = SIM_SHARDS,
+        .entry_max_bytes = 1 << 20,
+        .election_timeout_us = 300000,
+        .stall_us = 200000,
+        .retention_check_us = 5000000,
+        .max_parked = 10000,
+    };
+    struct coord_events events = {
+        .ctx = n, .draw_id = draw_id, .wall_ms = wall_ms, .close_connection = close_connection, .fatal = on_fatal};
+    MUSTER_CHECK(coord_new(&n->coord, &options, &events) == 0);
+    coord_replica_events(n->coord, &n->coord_events);
+}
+
+static void warn(void *ctx, const char *text)
+{
+    struct sim_node *n = ctx;
+    sim_say(n->sim, "node=%u store: %s", n->id, text);
+}
+
+static int open_all(struct sim_node *n, char text[512])
+{
+    struct store_identity identity = n->sim->identity;
+    identity.node_id = n->id;
+    identity.incarnation = identity.peers[n->id - 1].incarnation;
+    struct core_host host = {
+        .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
+    struct core_options options = {.seed = prng_next(&n->sim->random),
+                                   .log_retain_bytes = 48 << 10,
+                                   .balance_after_ms = 2000,
+                                   .hash_interval = 64,
+                                   .snapshot_chunk_bytes = 4096};
+    core_options_defaults(&options);
+    struct replica_events events = listening;
+    events.ctx = n;
+    int rc = core_new(&n->core, &identity, &options, &host, &events);
+    MUSTER_CHECK(rc == 0);
+    struct store_options store = {.shard_count = SIM_SHARDS,
+                                  .segment_bytes = 32 << 10,
+                                  .reserve_bytes = 16 << 10,
+                                  .entry_max_bytes = 1 << 20,
+                                  .warn = warn,
+                                  .warn_ctx = n};
+    struct store_recovery recovery;
+    struct store_report report = {0};
+    core_recovery(n->core, &recovery);
+    rc = store_open(&n->store, &n->port, &store, &recovery, &report);
+    n->sim->totals.torn_tails += report.torn_tail;
+    snprintf(text, 512, "%s", report.text);
+    if (rc != 0)
+        return rc;
+    coord_attach(n->coord, n->core);
+    return core_start(n->core, n->sim->now_us, text);
+}
+
+void node_init(struct sim *sim, uint32_t id)
+{
+    struct sim_node *n = &sim->nodes[id];
+    n->sim = sim;
+    n->id = id;
+    n->inbox_end = &n->inbox;
+    n->disk = mem_disk_new();
+}
+
+void node_start(struct sim_node *n)
+{
+    char text[512] = "";
+    n->alive = true;
+    n->life++;
+    n->paused_until_us = 0;
+    n->batch = NULL;
+    mem_disk_port(n->disk, &n->port);
+    make_coord(n);
+    int rc = open_all(n, text);
+    if (rc != 0) {
+        sim_fail(n->sim, "node %u does not start: %s: %s", n->id, muster_strerror(rc), text);
+        return;
+    }
+    sim_say(n->sim, "node=%u started life=%llu", n->id, (unsigned long long)n->life);
+    network_node_up(n->sim, n->id);
+    turn_soon(n, n->sim->now_us + 1);
+}
+
+void node_collect(struct sim_node *n)
+{
+    struct sim_totals *t = &n->sim->totals;
+    struct core_stats core;
+    struct coord_stats coord;
+    core_stats(n->core, &core);
+    coord_stats(n->coord, &coord);
+    t->elections += core.elections_won;
+    t->fast_elections += core.elections_fast;
+    t->votes_parked += core.votes_parked;
+    t->snapshots_taken += core.snapshots_taken;
+    t->snapshots_installed += core.snapshots_installed;
+    t->entries_cut += core.entries_cut;
+    t->rounds += core.rounds_confirmed;
+    t->hashes += core.hashes_compared;
+    t->transfers += core.transfers_done;
+    t->confirmed_reads += coord.confirmed_reads;
+    t->gates_closed += coord.gate_waits;
+    t->expiries += coord.expiries;
+    t->refused += coord.refused;
+    t->stalls += coord.stalls;
+}
+
+static void drop_inbox(struct sim_node *n)
+{
+    while (n->inbox != NULL) {
+        struct sim_input *input = n->inbox;
+        n->inbox = input->next;
+        if (input->kind == INPUT_REQUEST)
+            request_lost(input->request);
+        free(input);
+    }
+    n->inbox_end = &n->inbox;
+}
+
+static void close_all(struct sim_node *n)
+{
+    node_collect(n);
+    n->alive = false; /* whatever coord still answers goes nowhere */
+    coord_free(n->coord);
+    core_forget_jobs(n->core);
+    core_free(n->core);
+    store_close(n->store);
+    n->core = NULL;
+    n->coord = NULL;
+    n->store = NULL;
+    n->batch = NULL;
+    drop_inbox(n);
+}
+
+/* kill -9, and the disk keeps what was synced; of what was being written, some. */
+void node_crash(struct sim_node *n)
+{
+    if (!n->alive)
+        return;
+    n->sim->totals.crashes++;
+    sim_say(n->sim, "node=%u crashes", n->id);
+    if (n->batch != NULL && sim_chance(n->sim, 500000)) {
+        mem_disk_faults(n->disk)->cut_power = 1 + prng_below(&n->sim->random, 4);
+        (void)store_write(n->store, n->batch, n->batch_count);
+        mem_disk_faults(n->disk)->cut_power = 0;
+    }
+    close_all(n);
+    if (sim_chance(n->sim, 700000))
+        mem_disk_crash(n->disk, &n->sim->random);
+    else
+        mem_disk_end_process(n->disk, &n->port);
+    network_node_down(n->sim, n->id);
+}
+
+void node_fini(struct sim_node *n)
+{
+    if (n->alive)
+        close_all(n);
+    mem_disk_free(n->disk);
+}
+
+void node_pause(struct sim_node *n, int64_t us)
+{
+    n->sim->totals.pauses++;
+    sim_say(n->sim, "node=%u stopped for %lld ms", n->id, (long long)us / 1000);
+    n->paused_until_us = n->sim->now_us + us;
+}
+
+/* ---- turns ---- */
+
+static void take_input(struct sim_node *n, struct sim_input *input)
+{
+    int64_t now = n->sim->now_us;
+    switch (input->kind) {
+    case INPUT_MESSAGE:
+        if (core_receive(n->core, input->node, input->data, now) != 0)
+            sim_fail(n->sim, "node %u refuses a message of node %u as malformed", n->id, input->node);
+        break;
+    case INPUT_PEER:
+        core_peer_state(n->core, input->node, input->event, now);
+        break;
+    case INPUT_PERSISTED:
+        core_persisted(n->core, input->result, now);
+        break;
+    case INPUT_JOB:
+        core_job_done(n->core, input->job, now);
+        break;
+    case INPUT_REQUEST:
+        request_enter(input->request, n);
+        break;
+    case INPUT_TRANSFER:
+        (void)replica_transfer(n->core, input->node, 0);
+        break;
+    }
+}
+
+static void run_turn(struct sim_node *n)
+{
+    struct sim *sim = n->sim;
+    sim->totals.turns++;
+    coord_turn_begin(n->coord, sim->now_us);
+    core_tick(n->core, sim->now_us);
+    while (n->inbox != NULL && !sim->failed) {
+        struct sim_input *input = n->inbox;
+        n->inbox = input->next;
+        if (n->inbox == NULL)
+            n->inbox_end = &n->inbox;
+        take_input(n, input);
+        free(input);
+    }
+    if (sim->failed)
+        return;
+    coord_expire(n->coord);
+    coord_turn_end(n->coord);
+    replica_flush(n->core, sim->now_us);
+    int64_t next = coord_next_deadline_us(n->coord);
+    int64_t core = core_next_deadline(n->core, sim->now_us);
+    next = next < core ? next : core;
+    next = next < sim->now_us + tick_us ? next : sim->now_us + tick_us;
+    turn_soon(n, next > sim->now_us ? next : sim->now_us + 1);
+}
+
+static void turn_event(struct sim *sim, void *arg, uint64_t tag)
+{
+    struct sim_node *n = arg;
+    if (!n->alive || n->turn_at_us == 0 || n->turn_serial != tag)
+        return;
+    n->turn_at_us = 0;
+    if (sim->now_us < n->paused_until_us) {
+        turn_soon(n, n->paused_until_us);
+        return;
+    }
+    run_turn(n);
+}
+
+static void turn_soon(struct sim_node *n, int64_t at_us)
+{
+    if (at_us < n->paused_until_us)
+        at_us = n->paused_until_us;
+    if (n->turn_at_us != 0 && n->turn_at_us <= at_us)
+        return;
+    n->turn_at_us = at_us;
+    n->turn_serial = n->sim->next_order + 1;
+    sim_at(n->sim, at_us, turn_event, n, n->turn_serial);
+}

@@ -1,0 +1,176 @@
+#include "world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SETTLE_US = 30 * 1000 * 1000 };
+
+/* ---- the heap of events: by time, then by order of making ---- */
+
+static bool before(const struct sim_event *a, const struct sim_event *b)
+{
+    return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
+}
+
+void sim_at(struct sim *sim, int64_t at_us, sim_fn *fn, void *arg, uint64_t tag)
+{
+    sim_at_owned(sim, at_us, fn, arg, tag, NULL);
+}
+
+void sim_at_owned(struct sim *sim, int64_t at_us, sim_fn *fn, void *arg, uint64_t tag, void (*drop)(void *arg))
+{
+    if (sim->event_count == sim->event_cap) {
+        sim->event_cap = sim->event_cap == 0 ? 1024 : 2 * sim->event_cap;
+        sim->events = realloc(sim->events, sim->event_cap * sizeof(*sim->events));
+        MUSTER_CHECK(sim->events != NULL);
+    }
+    struct sim_event e = {at_us < sim->now_us ? sim->now_us : at_us, ++sim->next_order, fn, arg, tag, drop};
+    size_t at = sim->event_count++;
+    while (at > 0 && before(&e, &sim->events[(at - 1) / 2])) {
+        sim->events[at] = sim->events[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    sim->events[at] = e;
+}
+
+static struct sim_event take_event(struct sim *sim)
+{
+    struct sim_event first = sim->events[0];
+    struct sim_event last = sim->events[--sim->event_count];
+    size_t at = 0;
+    for (;;) {
+        size_t child = 2 * at + 1;
+        if (child >= sim->event_count)
+            break;
+        if (child + 1 < sim->event_count && before(&sim->events[child + 1], &sim->events[child]))
+            child++;
+        if (!before(&sim->events[child], &last))
+            break;
+        sim->events[at] = sim->events[child];
+        at = child;
+    }
+    if (sim->event_count > 0)
+        sim->events[at] = last;
+    return first;
+}
+
+int64_t sim_between(struct sim *sim, int64_t least, int64_t most)
+{
+    return least + (int64_t)prng_below(&sim->random, (uint64_t)(most - least + 1));
+}
+
+bool sim_chance(struct sim *sim, uint32_t per_million)
+{
+    return prng_chance(&sim->random, per_million);
+}
+
+static void say(struct sim *sim, const char *format, va_list args)
+{
+    char line[600];
+    int n = snprintf(line, sizeof(line), "%10.6f ", (double)sim->now_us / 1e6);
+    vsnprintf(line + n, sizeof(line) - (size_t)n, format, args);
+    sim->hash = hash_bytes(line, strlen(line), sim->hash);
+    if (sim->options.verbose)
+        puts(line);
+}
+
+void sim_say(struct sim *sim, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(sim, format, args);
+    va_end(args);
+}
+
+void sim_fail(struct sim *sim, const char *format, ...)
+{
+    if (sim->failed)
+        return;
+    va_list args;
+    va_start(args, format);
+    int n = snprintf(sim->failure, sizeof(sim->failure), "at %.6f s: ", (double)sim->now_us / 1e6);
+    vsnprintf(sim->failure + n, sizeof(sim->failure) - (size_t)n, format, args);
+    va_end(args);
+    sim->failed = true;
+    sim_say(sim, "FAILED %s", sim->failure);
+}
+
+static void run_until(struct sim *sim, int64_t until_us)
+{
+    while (!sim->failed && sim->event_count > 0 && sim->events[0].at_us <= until_us) {
+        struct sim_event e = take_event(sim);
+        sim->now_us = e.at_us;
+        sim->totals.events++;
+        e.fn(sim, e.arg, e.tag);
+    }
+    if (!sim->failed)
+        sim->now_us = until_us;
+}
+
+static void make_identity(struct sim *sim)
+{
+    struct store_identity *identity = &sim->identity;
+    *identity = (struct store_identity){.node_id = 1, .shard_count = SIM_SHARDS, .hash_version = 1, .peer_count = sim->options.nodes};
+    memset(identity->cluster_id.b, 7, sizeof(identity->cluster_id.b));
+    for (uint32_t i = 0; i < sim->options.nodes; i++) {
+        identity->peers[i].node_id = i + 1;
+        memset(identity->peers[i].incarnation.b, (int)(i + 1), sizeof(identity->peers[i].incarnation.b));
+        snprintf(identity->peers[i].address, sizeof(identity->peers[i].address), "node-%u:1", i + 1);
+    }
+}
+
+/* After the faults: everybody is up, and every group must settle. Then every offset is read once more. */
+static void settle(struct sim *sim)
+{
+    char why[256] = "";
+    sim->healing = true;
+    faults_heal(sim);
+    clients_settle(sim);
+    int64_t deadline = sim->now_us + SETTLE_US;
+    while (!sim->failed && sim->now_us < deadline && !clients_settled(sim, why, sizeof(why)))
+        run_until(sim, sim->now_us + 100000);
+    if (!sim->failed && !clients_settled(sim, why, sizeof(why)))
+        sim_fail(sim, "not settled %d s after the faults: %s", SETTLE_US / 1000000, why);
+    clients_final_reads(sim);
+    run_until(sim, sim->now_us + 5000000);
+}
+
+bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint64_t *ret_hash, char failure[512])
+{
+    struct sim *sim = calloc(1, sizeof(*sim));
+    MUSTER_CHECK(sim != NULL);
+    sim->options = *options;
+    sim->now_us = 1000000;
+    prng_seed(&sim->random, options->seed);
+    make_identity(sim);
+    check_init(sim);
+    for (uint32_t id = 1; id <= options->nodes; id++)
+        node_init(sim, id);
+    for (uint32_t id = 1; id <= options->nodes; id++)
+        node_start(&sim->nodes[id]);
+    clients_start(sim);
+    if (options->faults)
+        faults_start(sim);
+    run_until(sim, sim->now_us + options->duration_us);
+    if (!sim->failed)
+        settle(sim);
+    for (uint32_t id = 1; id <= options->nodes; id++)
+        node_fini(&sim->nodes[id]);
+    for (size_t i = 0; i < sim->event_count; i++) {
+        if (sim->events[i].drop != NULL)
+            sim->events[i].drop(sim->events[i].arg);
+    }
+    free(sim->clients);
+    check_free(sim);
+#define X(name) totals->name += sim->totals.name;
+    SIM_TOTALS(X)
+#undef X
+    *ret_hash = sim->hash;
+    bool ok = !sim->failed;
+    memcpy(failure, sim->failure, sizeof(sim->failure));
+    free(sim->events);
+    free(sim);
+    return ok;
+}

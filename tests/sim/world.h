@@ -1,0 +1,156 @@
+/* world.h: a seeded world for whole nodes. Virtual clock, network and disks; real coord, group, raft core and storage recovery; model clients.
+ * The same seed gives the same run: every choice comes from one generator, every event from one ordered heap, and the run's hash says so. */
+#ifndef MUSTER_SIM_WORLD_H
+#define MUSTER_SIM_WORLD_H
+
+#include <muster/coord.h>
+#include <muster/store.h>
+
+#include "core.h"
+#include "mem_port.h"
+
+enum { SIM_NODES_MAX = 5, SIM_SHARDS = 4, SIM_PARTITIONS = 6, SIM_GROUPS_MAX = 8, SIM_CLIENTS_MAX = 48, SIM_ID_MAX = 80 };
+
+#define SIM_TOPIC "orders"
+
+struct sim;
+typedef void sim_fn(struct sim *sim, void *arg, uint64_t tag);
+
+struct sim_event {
+    int64_t at_us;
+    uint64_t order;
+    sim_fn *fn;
+    void *arg;
+    uint64_t tag;
+    void (*drop)(void *arg);
+};
+
+/* What the run did: the closing lines, and the minima that a set of seeds must reach. */
+#define SIM_TOTALS(X)                                                                                                                      \
+    X(events)                                                                                                                              \
+    X(turns) X(messages) X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) X(slow_disks) X(torn_tails)      \
+        X(clock_jumps) X(transfers) X(elections) X(fast_elections) X(votes_parked) X(snapshots_taken) X(snapshots_installed)               \
+            X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) X(refused) X(joins) X(generations) X(heartbeats)       \
+                X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) X(unknown_outcomes) X(topics_changed) X(hashes)
+struct sim_totals {
+#define X(name) uint64_t name;
+    SIM_TOTALS(X)
+#undef X
+};
+
+struct sim_options {
+    uint64_t seed;
+    uint32_t nodes, groups, clients;
+    int64_t duration_us; /* with faults; then everything heals and must settle */
+    bool faults, verbose;
+};
+
+/* ---- nodes (node.c) ---- */
+
+struct sim_request; /* client.c: a request on its way or inside a coord */
+
+struct sim_node {
+    struct sim *sim;
+    uint32_t id;
+    bool alive;
+    uint64_t life;           /* counts starts: what belongs to an earlier life is void */
+    int64_t paused_until_us; /* a stopped process: its sockets fill, it does nothing */
+    int64_t disk_slow_until_us;
+    int64_t wall_offset_ms; /* its wall clock against the world's */
+    struct mem_disk *disk;
+    struct store_port port;
+    struct store *store;
+    struct replica *core;
+    struct coord *coord;
+    struct replica_events coord_events; /* what coord wants to hear; the checkers listen in */
+    const struct store_record *batch;
+    size_t batch_count; /* being written */
+    struct sim_input *inbox, **inbox_end;
+    int64_t turn_at_us; /* a turn is scheduled; 0: none */
+    uint64_t turn_serial;
+    bool sees[SIM_NODES_MAX + 1]; /* has a connection to that node */
+    uint64_t torn_tails;
+};
+
+/* ---- the world ---- */
+
+struct sim_link {
+    int64_t last_us;
+    bool cut;
+};
+struct sim_client;
+struct sim_check;
+
+struct sim {
+    struct sim_options options;
+    struct prng random;
+    int64_t now_us;
+    struct sim_event *events;
+    size_t event_count, event_cap;
+    uint64_t next_order;
+    struct sim_node nodes[SIM_NODES_MAX + 1]; /* by node id, from 1 */
+    struct sim_link links[SIM_NODES_MAX + 1][SIM_NODES_MAX + 1];
+    struct sim_client *clients;
+    struct sim_check *check;
+    struct sim_totals totals;
+    struct store_identity identity; /* of node 1; others differ in id and incarnation */
+    uint64_t hash;
+    bool healing; /* faults are over */
+    bool failed;
+    char failure[512];
+};
+
+void sim_at(struct sim *sim, int64_t at_us, sim_fn *fn, void *arg, uint64_t tag);
+/* The same for an argument that belongs to the event: drop frees it when the world ends first. */
+void sim_at_owned(struct sim *sim, int64_t at_us, sim_fn *fn, void *arg, uint64_t tag, void (*drop)(void *arg));
+int64_t sim_between(struct sim *sim, int64_t least, int64_t most);
+bool sim_chance(struct sim *sim, uint32_t per_million);
+/* One line of the story (printed with --verbose), always part of the run's hash. */
+__attribute__((format(printf, 2, 3))) void sim_say(struct sim *sim, const char *format, ...);
+/* A checker found something: the run ends. */
+__attribute__((format(printf, 2, 3))) void sim_fail(struct sim *sim, const char *format, ...);
+/* Runs one seed; true when nothing was found. */
+bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint64_t *ret_hash, char failure[512]);
+
+/* node.c */
+void node_init(struct sim *sim, uint32_t id);
+void node_start(struct sim_node *n);
+void node_crash(struct sim_node *n);
+void node_fini(struct sim_node *n);
+void node_pause(struct sim_node *n, int64_t us);
+void node_receive(struct sim_node *n, uint32_t from, enum core_class class, struct bytes data);
+void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
+void node_submit(struct sim_node *n, struct sim_request *request);
+void node_transfer(struct sim_node *n, uint32_t shard);
+void node_collect(struct sim_node *n); /* adds its counters to the totals */
+
+/* network.c */
+bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class class, struct bytes data);
+void network_node_up(struct sim *sim, uint32_t id);
+void network_node_down(struct sim *sim, uint32_t id);
+void network_heal(struct sim *sim);
+
+/* faults.c */
+void faults_start(struct sim *sim);
+void faults_heal(struct sim *sim);
+
+/* client.c */
+void clients_start(struct sim *sim);
+void clients_settle(struct sim *sim); /* from now on nobody dies or leaves */
+void clients_final_reads(struct sim *sim);
+bool clients_settled(struct sim *sim, char *why, size_t why_len);
+void request_enter(struct sim_request *request, struct sim_node *n); /* it has reached the node: into coord */
+void request_lost(struct sim_request *request);                      /* it never will */
+
+/* check.c */
+void check_init(struct sim *sim);
+void check_free(struct sim *sim);
+void check_state_hash(struct sim *sim, uint32_t node, uint32_t shard, uint64_t index, uint64_t hash);
+uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition); /* a new value, unique in the run */
+void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t at_us);
+void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, int64_t at_us, const char *how);
+void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us);
+void check_heartbeat(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us);
+void check_owner(struct sim *sim, uint32_t group, int32_t generation, int32_t partition, const char *member);
+
+#endif

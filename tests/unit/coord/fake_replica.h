@@ -1,0 +1,18 @@
+/* fake_replica.h: a replica that commits, confirms and changes hands when the test says so. */
+#ifndef MUSTER_FAKE_REPLICA_H
+#define MUSTER_FAKE_REPLICA_H
+
+#include <muster/replica.h>
+
+struct replica *fake_new(uint32_t shards);
+void fake_free(struct replica *r);
+struct replica_events *fake_events(struct replica *r);
+void fake_serve(struct replica *r, uint32_t shard, uint64_t term); /* elected and an entry of the own term applied */
+void fake_role(struct replica *r, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader);
+size_t fake_commit(struct replica *r);            /* applies all that was proposed; how many entries */
+size_t fake_proposed(const struct replica *r);    /* entries proposed and not yet applied */
+void fake_confirm(struct replica *r);             /* every round that was wanted */
+void fake_refuse(struct replica *r, int rc);      /* what replica_propose says from now on; 0: takes it */
+void fake_contact(struct replica *r, int64_t us); /* contact_us of all shards */
+
+#endif
