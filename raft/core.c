@@ -1,0 +1,650 @@
+#include "state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- small questions ------------------------------------------------------------------------------------------------ */
+
+struct peer *peer_by_id(struct replica *core, uint32_t id)
+{
+    for (size_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i].id == id) {
+            return &core->peers[i];
+        }
+    }
+    return NULL;
+}
+
+const struct peer *peer_const(const struct replica *core, uint32_t id)
+{
+    for (size_t i = 0; i < core->peer_count; i++) {
+        if (core->peers[i].id == id) {
+            return &core->peers[i];
+        }
+    }
+    return NULL;
+}
+
+bool shard_leads(const struct shard *s)
+{
+    return s->raft.state == RAFT_LEADER;
+}
+
+bool shard_serves(const struct shard *s)
+{
+#ifdef MUSTER_FAULT_SKIP_BARRIER
+    return shard_leads(s);
+#else
+    return shard_leads(s) && s->serving_index != 0 && s->applied >= s->serving_index;
+#endif
+}
+
+bool shard_voter(const struct shard *s, uint32_t node)
+{
+    const struct raft_configuration *c = &s->raft.configuration;
+    for (unsigned i = 0; i < c->n; i++) {
+        if (c->servers[i].id == node) {
+            return c->servers[i].role == RAFT_VOTER;
+        }
+    }
+    return false;
+}
+
+/* The disk takes entries, and in time. */
+bool node_healthy(const struct replica *core)
+{
+    bool slow = core->writing && core->now_us - core->write_started_us > (int64_t)core->options.slow_write_ms * 1000;
+    return !slow && !core->full && !core->broken;
+}
+
+void core_fatal(struct replica *core, const char *format, ...)
+{
+    if (core->broken) {
+        return;
+    }
+    core->broken = true;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    core->events.fatal(core->events.ctx, text);
+}
+
+/* ---- making and unmaking ---------------------------------------------------------------------------------------------- */
+
+static void default_u32(uint32_t *field, uint32_t value)
+{
+    *field = *field != 0 ? *field : value;
+}
+
+static void default_u64(uint64_t *field, uint64_t value)
+{
+    *field = *field != 0 ? *field : value;
+}
+
+void core_options_defaults(struct core_options *o)
+{
+    default_u32(&o->election_timeout_ms, 300);
+    default_u32(&o->heartbeat_ms, 60);
+    default_u32(&o->tick_ms, 20);
+    default_u32(&o->probe_interval_us, 500);
+    default_u32(&o->slow_write_ms, 1000);
+    default_u32(&o->balance_after_ms, 5000);
+    default_u64(&o->entry_max_bytes, UINT64_C(1) << 20);
+    default_u64(&o->unapplied_max_bytes, UINT64_C(64) << 20);
+    default_u64(&o->log_retain_bytes, UINT64_C(256) << 20);
+    default_u64(&o->batch_max_bytes, UINT64_C(8) << 20);
+    default_u64(&o->hash_interval, 4096);
+    default_u32(&o->snapshot_chunk_bytes, 256u << 10);
+}
+
+static int config_encode(const struct raft_configuration *c, struct buf *out)
+{
+    struct raft_buffer encoded;
+    if (raft_configuration_encode(c, &encoded) != 0) {
+        return MUSTER_E_INVALID;
+    }
+    int rc = buf_put(out, encoded.base, encoded.len);
+    raft_free(encoded.base);
+    return rc;
+}
+
+int core_founding_config(const struct store_identity *identity, struct buf *out)
+{
+    struct raft_configuration c;
+    raft_configuration_init(&c);
+    int rc = 0;
+    for (uint32_t i = 0; i < identity->peer_count && rc == 0; i++) {
+        if (raft_configuration_add(&c, identity->peers[i].node_id, identity->peers[i].address, RAFT_VOTER) != 0) {
+            rc = MUSTER_E_INVALID;
+        }
+    }
+    if (rc == 0) {
+        rc = config_encode(&c, out);
+    }
+    raft_configuration_close(&c);
+    return rc;
+}
+
+int config_decode(struct bytes data, struct raft_configuration *ret)
+{
+    if (!message_config_valid(data)) {
+        return MUSTER_E_MALFORMED;
+    }
+    struct raft_buffer encoded = { (void *)(uintptr_t)data.ptr, (size_t)data.len };
+    raft_configuration_init(ret);
+    return raft_configuration_decode(&encoded, ret) == 0 ? 0 : MUSTER_E_MALFORMED;
+}
+
+static int take_peers(struct replica *core)
+{
+    const struct store_identity *id = &core->identity;
+    if (id->peer_count == 0 || id->peer_count > NODES_MAX || id->shard_count == 0 || id->shard_count > MESSAGE_SHARDS_MAX) {
+        return MUSTER_E_INVALID;
+    }
+    bool found = false;
+    for (uint32_t i = 0; i < id->peer_count; i++) {
+        if (id->peers[i].node_id == 0 || (i > 0 && id->peers[i].node_id <= id->peers[i - 1].node_id)) {
+            return MUSTER_E_INVALID;
+        }
+        core->peers[i] = (struct peer){ .id = id->peers[i].node_id, .address = id->peers[i].address, .healthy = true };
+        if (id->peers[i].node_id == id->node_id) {
+            core->peers[i].self = true;
+            core->self_pos = i;
+            found = true;
+        }
+    }
+    core->peer_count = id->peer_count;
+    core->self = id->node_id;
+    return found ? 0 : MUSTER_E_INVALID;
+}
+
+static void shard_init(struct shard *s, struct replica *core, uint32_t id)
+{
+    s->core = core;
+    s->id = id;
+    log_init(&s->log);
+    buf_init(&s->config, 0);
+    memset(&s->raft, 0, sizeof s->raft);
+    MUSTER_CHECK(raft_init(&s->raft, NULL, NULL, core->self, core->peers[core->self_pos].address) == 0);
+    s->raft.tracer = NULL;               /* the default one formats every message into a static buffer, even when it prints nothing */
+    raft_seed(&s->raft, (unsigned)prng_next(&core->prng));
+    raft_set_pre_vote(&s->raft, true);
+    raft_set_election_timeout(&s->raft, core->options.election_timeout_ms);
+    raft_set_heartbeat_timeout(&s->raft, core->options.heartbeat_ms);
+    raft_set_max_inflight_entries(&s->raft, MESSAGE_ENTRIES_MAX);
+}
+
+int core_new(struct replica **ret, const struct store_identity *identity, const struct core_options *options, const struct core_host *host,
+             const struct replica_events *events)
+{
+    struct replica *core = calloc(1, sizeof *core);
+    MUSTER_CHECK(core != NULL);
+    core->options = *options;
+    core_options_defaults(&core->options);
+    core->host = *host;
+    core->events = *events;
+    core->identity = *identity;
+    core->held_tail = &core->held_head;
+    buf_init(&core->out, 0);
+    prng_seed(&core->prng, core->options.seed);
+    /* Rounds of different lives of a node do not overlap, so an answer to an earlier life confirms nothing. */
+    core->round_next = 1 + (prng_below(&core->prng, UINT64_C(1) << 32) << 24);
+    core->round_sent_us = INT64_MIN / 2;
+    int rc = take_peers(core);
+    if (rc != 0) {
+        free(core);
+        return rc;
+    }
+    core->scratch = calloc(1, sizeof *core->scratch);
+    core->scratch_led = calloc(MESSAGE_SHARDS_MAX, sizeof *core->scratch_led);
+    core->append = calloc(MESSAGE_ENTRIES_MAX, sizeof *core->append);
+    core->shards = calloc(identity->shard_count, sizeof *core->shards);
+    MUSTER_CHECK(core->scratch != NULL && core->scratch_led != NULL && core->append != NULL && core->shards != NULL);
+    core->shard_count = identity->shard_count;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        shard_init(&core->shards[i], core, i);
+    }
+    *ret = core;
+    return 0;
+}
+
+void core_free(struct replica *core)
+{
+    if (core == NULL) {
+        return;
+    }
+    MUSTER_CHECK(core->jobs == 0);
+    snapshot_abort(core);
+    install_close(core);
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        raft_close(&core->shards[i].raft, NULL);
+        log_fini(&core->shards[i].log);
+        buf_fini(&core->shards[i].config);
+    }
+    while (core->held_head != NULL) {
+        struct held *h = core->held_head;
+        core->held_head = h->next;
+        free(h);
+    }
+    log_limbo_clear(&core->limbo);
+    buf_fini(&core->out);
+    free(core->records);
+    free(core->shards);
+    free(core->append);
+    free(core->scratch_led);
+    free(core->scratch);
+    free(core);
+}
+
+/* ---- recovery and start ------------------------------------------------------------------------------------------------ */
+
+static void recovered_shard(void *ctx, uint32_t shard, const struct store_shard_state *state)
+{
+    struct replica *core = ctx;
+    MUSTER_CHECK(shard < core->shard_count);
+    struct shard *s = &core->shards[shard];
+    s->found = *state;
+    s->snapshot_index = state->snapshot_index;
+    s->snapshot_term = state->snapshot_term;
+    if (state->first_index <= state->last_index && state->first_index > 0) {
+        s->log.first = state->first_index;
+        s->log.last = state->first_index - 1;
+    } else {
+        s->log.first = state->snapshot_index + 1;
+        s->log.last = state->snapshot_index;
+    }
+}
+
+static void recovered_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t term, uint8_t entry_type, struct bytes payload)
+{
+    struct replica *core = ctx;
+    MUSTER_CHECK(shard < core->shard_count);
+    struct shard *s = &core->shards[shard];
+    MUSTER_CHECK(index == s->log.last + 1);
+    log_append(&s->log, term, entry_type, payload);
+}
+
+void core_recovery(struct replica *core, struct store_recovery *ret)
+{
+    *ret = (struct store_recovery){ .ctx = core, .shard = recovered_shard, .entry = recovered_entry };
+}
+
+/* Entries that the snapshot makes useless, or that contradict it (an installed snapshot replaced them), do not count. */
+static void drop_superseded(struct shard *s)
+{
+    if (s->snapshot_index == 0) {
+        return;
+    }
+#ifdef MUSTER_FAULT_SNAPSHOT_LOST_TAIL
+    log_reset(&s->log, s->snapshot_index, &s->core->limbo);
+#endif
+    const struct entry *at = log_get(&s->log, s->snapshot_index);
+    const struct entry *next = log_get(&s->log, s->snapshot_index + 1);
+    bool joined = s->log.last >= s->snapshot_index;
+    bool agrees = (at == NULL || at->term == s->snapshot_term) && (next == NULL || next->term >= s->snapshot_term);
+    if (!joined || !agrees) {
+        log_reset(&s->log, s->snapshot_index, &s->core->limbo);
+    }
+}
+
+static int start_shard(struct shard *s, char *ret_text)
+{
+    struct replica *core = s->core;
+    if (s->snapshot_index > 0 && s->log.first > s->snapshot_index + 1 && s->log.first <= s->log.last) {
+        snprintf(ret_text, 256, "shard %u: the snapshot ends at entry %llu but the log begins at %llu", s->id, (unsigned long long)s->snapshot_index,
+                 (unsigned long long)s->log.first);
+        return MUSTER_E_CORRUPT;
+    }
+    drop_superseded(s);
+    if (s->snapshot_index > 0) {
+        int rc = snapshot_restore(s, ret_text);
+        if (rc != 0) {
+            return rc;
+        }
+    } else if (s->log.last > 0 && (s->log.first != 1 || log_get(&s->log, 1)->type != RAFT_CHANGE)) {
+        snprintf(ret_text, 256, "shard %u: the log begins at entry %llu and there is no snapshot of what came before", s->id,
+                 (unsigned long long)s->log.first);
+        return MUSTER_E_CORRUPT;
+    }
+    s->applied = s->snapshot_index;
+    for (uint64_t i = s->snapshot_index + 1; i <= s->log.last; i++) {
+        s->pending_bytes += entry_bytes(log_get(&s->log, i));
+    }
+    core->pending_bytes += s->pending_bytes;
+    int rc = shard_start(s);
+    if (rc != 0) {
+        snprintf(ret_text, 256, "shard %u: the Raft library refuses the recovered log (term %llu, entries %llu to %llu)", s->id,
+                 (unsigned long long)s->found.term, (unsigned long long)s->log.first, (unsigned long long)s->log.last);
+    }
+    return rc;
+}
+
+int core_start(struct replica *core, int64_t now_us, char *ret_text)
+{
+    core->now_us = now_us;
+    core->last_tick_us = now_us;
+    core->calm_since_us = now_us;
+    core->balance_us = now_us;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        int rc = start_shard(&core->shards[i], ret_text);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+    return 0;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------------------------------- */
+
+static void tick_shard(struct shard *s)
+{
+    struct replica *core = s->core;
+    raft_time now = (raft_time)(core->now_us / 1000);
+    elect_tick(s);
+    if (raft_timeout(&s->raft) <= now) {
+        if (s->raft.state == RAFT_CANDIDATE) {
+            s->tries++;
+        } else if (s->raft.state == RAFT_FOLLOWER) {
+            core->stats.elections_begun++;
+        }
+        elect_before_timeout(s);
+        struct raft_event event = { .type = RAFT_TIMEOUT };
+        shard_step(s, &event);
+    }
+    if (s->transfer.active) {
+        transfer_poll(s);
+    }
+}
+
+void core_tick(struct replica *core, int64_t now_us)
+{
+    int64_t gap_us = now_us - core->last_tick_us;
+    core->now_us = now_us;
+    core->last_tick_us = now_us;
+    if (core->broken) {
+        return;
+    }
+    /* The process stood still (a pause, a long turn): what came meanwhile lies in the sockets and must be looked at before anything expires. */
+    if (gap_us > (int64_t)core->options.election_timeout_ms * 500) {
+        core->stats.stalls++;
+        return;
+    }
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        tick_shard(&core->shards[i]);
+    }
+    balance_tick(core);
+    snapshot_tick(core);
+    install_tick(core);
+}
+
+static int receive_message(struct replica *core, struct peer *p, struct message *m)
+{
+    struct shard *s = m->shard < core->shard_count ? &core->shards[m->shard] : NULL;
+    switch (m->type) {
+    case MESSAGE_PROBE:
+        round_probe(core, p, &m->probe);
+        return 0;
+    case MESSAGE_PROBE_ACK:
+        round_ack(core, p, &m->probe);
+        return 0;
+    case MESSAGE_APP:
+        core->events.message(core->events.ctx, p->id, m->app.channel, m->app.data);
+        return 0;
+    default:
+        break;
+    }
+    if (s == NULL) {
+        return MUSTER_E_MALFORMED;
+    }
+    switch (m->type) {
+    case MESSAGE_RAFT:
+        m->raft.server_id = p->id;
+        m->raft.server_address = p->address;
+        return shard_receive(s, &m->raft);
+    case MESSAGE_HANDOVER:
+        elect_announced(s, p->id, m->handover.term, m->handover.target);
+        return 0;
+    case MESSAGE_HASH:
+        hash_reported(s, (size_t)(p - core->peers), m->hash.index, m->hash.hash);
+        return 0;
+    default:
+        return install_message(core, p, m);
+    }
+}
+
+int core_receive(struct replica *core, uint32_t node, struct bytes data, int64_t now_us)
+{
+    core->now_us = now_us;
+    struct peer *p = peer_by_id(core, node);
+    if (p == NULL || p->self) {
+        return MUSTER_E_REFUSED;
+    }
+    if (core->broken) {
+        return 0;
+    }
+    p->heard_us = now_us;
+    p->dead = false;
+    struct message m;
+    int rc = message_decode(data, core->scratch, &m);
+    if (rc != 0) {
+        core->stats.messages_refused++;
+        return rc;
+    }
+    return receive_message(core, p, &m);
+}
+
+void core_job_done(struct replica *core, struct core_job *job, int64_t now_us)
+{
+    MUSTER_CHECK(core->jobs > 0);
+    core->now_us = now_us;
+    core->jobs--;
+    job->done(job);
+}
+
+void job_start(struct replica *core, struct core_job *job)
+{
+    job->core = core;
+    core->jobs++;
+    core->host.job(core->host.ctx, job);
+}
+
+void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event event, int64_t now_us)
+{
+    core->now_us = now_us;
+    struct peer *p = peer_by_id(core, node);
+    if (p == NULL || p->self || core->broken) {
+        return;
+    }
+    bool connected = event == CORE_PEER_CONNECTED;
+    if (connected != p->connected) {
+        core->calm_since_us = now_us;
+        p->connected = connected;
+        p->connected_us = now_us;
+        core->events.peer(core->events.ctx, node, connected);
+    }
+    if (connected) {
+        p->dead = false;
+    }
+    if (event == CORE_PEER_REFUSED && !p->dead) {
+        p->dead = true;
+        elect_peer_dead(core, p);
+    }
+}
+
+void core_snapshot_hint(struct replica *core, uint32_t shard)
+{
+    if (shard < core->shard_count) {
+        core->shards[shard].snapshot_hint = true;
+    }
+}
+
+int64_t core_next_deadline(const struct replica *core, int64_t after_us)
+{
+    int64_t at = core->last_tick_us + (int64_t)core->options.tick_ms * 1000;
+    int64_t round = round_deadline(core);
+    at = round < at ? round : at;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        int64_t elect = elect_deadline(&core->shards[i]);
+        at = elect < at ? elect : at;
+    }
+    return at > after_us ? at : after_us;
+}
+
+size_t core_jobs(const struct replica *core)
+{
+    return core->jobs;
+}
+
+void core_forget_jobs(struct replica *core)
+{
+    core->jobs = 0;
+}
+
+void core_stats(const struct replica *core, struct core_stats *ret)
+{
+    *ret = core->stats;
+}
+
+uint64_t core_log_bytes(const struct replica *core)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        sum += core->shards[i].log.bytes;
+    }
+    return sum;
+}
+
+/* ---- replica.h ------------------------------------------------------------------------------------------------------------ */
+
+int replica_propose(struct replica *core, uint32_t shard, struct bytes entry, uint64_t *ret_term, uint64_t *ret_index)
+{
+    if (shard >= core->shard_count) {
+        return MUSTER_E_INVALID;
+    }
+    struct shard *s = &core->shards[shard];
+    if (!shard_serves(s)) {
+        return MUSTER_E_NOT_LEADER;
+    }
+    if (entry.len < 0 || (uint64_t)entry.len > core->options.entry_max_bytes) {
+        return MUSTER_E_LIMIT;
+    }
+    bool held = s->transfer.active;
+#ifdef MUSTER_FAULT_TRANSFER_WITHOUT_HOLD
+    held = held && s->transfer.stepped;
+#endif
+    if (held || core->full || core->broken || core->pending_bytes + (uint64_t)entry.len > core->options.unapplied_max_bytes) {
+        return MUSTER_E_BUSY;
+    }
+    uint64_t term = raft_current_term(&s->raft);
+    uint64_t index = s->log.last + 1;
+    int rc = shard_submit(s, RAFT_COMMAND, entry);
+    if (rc != 0) {
+        return rc == RAFT_NOTLEADER ? MUSTER_E_NOT_LEADER : MUSTER_E_BUSY;
+    }
+    core->stats.entries_proposed++;
+    *ret_term = term;
+    *ret_index = index;
+    return 0;
+}
+
+uint64_t replica_want_round(struct replica *core, uint32_t shard)
+{
+    MUSTER_CHECK(shard < core->shard_count);
+    core->shards[shard].round_wanted = core->round_next;
+    core->round_asked = true;
+    return core->round_next;
+}
+
+void replica_flush(struct replica *core, int64_t now_us)
+{
+    core->now_us = now_us;
+    if (!core->broken) {
+        round_flush(core);
+        persist_start(core);
+    }
+    if (!core->writing) {
+        log_limbo_clear(&core->limbo);
+    }
+    core->host.flush(core->host.ctx);
+}
+
+void replica_status(const struct replica *core, uint32_t shard, struct replica_shard_status *ret)
+{
+    MUSTER_CHECK(shard < core->shard_count);
+    const struct shard *s = &core->shards[shard];
+    *ret = (struct replica_shard_status){
+        .role = s->told_role,
+        .leader = s->told_leader,
+        .term = s->told_term,
+        .first_index = s->log.first,
+        .last_index = s->log.last,
+        .commit_index = raft_commit_index(&s->raft),
+        .applied_index = s->applied,
+        .snapshot_index = s->snapshot_index,
+        .contact_us = round_contact_us(s),
+    };
+}
+
+int replica_transfer(struct replica *core, uint32_t shard, uint32_t node)
+{
+    if (shard >= core->shard_count) {
+        return MUSTER_E_INVALID;
+    }
+    return transfer_begin(&core->shards[shard], node);
+}
+
+bool replica_send(struct replica *core, uint32_t node, uint16_t channel, struct bytes data)
+{
+    struct peer *p = peer_by_id(core, node);
+    if (p == NULL || !p->connected || core->broken) {
+        return false;
+    }
+    struct message m = { .type = MESSAGE_APP };
+    m.app.channel = channel;
+    m.app.data = data;
+    buf_clear(&core->out);
+    MUSTER_CHECK(message_encode(&core->out, &m) == 0);
+    return core->host.send(core->host.ctx, node, CORE_RAFT, (struct bytes){ core->out.ptr, (int32_t)core->out.len });
+}
+
+bool replica_connected(const struct replica *core, uint32_t node)
+{
+    const struct peer *p = peer_const(core, node);
+    return p != NULL && (p->self || p->connected);
+}
+
+uint32_t replica_self(const struct replica *core)
+{
+    return core->self;
+}
+
+uint32_t replica_shard_count(const struct replica *core)
+{
+    return core->shard_count;
+}
+
+size_t replica_nodes(const struct replica *core, uint32_t *ret_ids, size_t capacity)
+{
+    for (size_t i = 0; i < core->peer_count && i < capacity; i++) {
+        ret_ids[i] = core->peers[i].id;
+    }
+    return core->peer_count;
+}
+
+int replica_read_entry(const struct replica *core, uint32_t shard, uint64_t index, uint64_t *ret_term, uint8_t *ret_kind, struct bytes *ret)
+{
+    MUSTER_CHECK(shard < core->shard_count);
+    const struct shard *s = &core->shards[shard];
+    const struct entry *e = index <= raft_commit_index(&s->raft) ? log_get(&s->log, index) : NULL;
+    if (e == NULL) {
+        return MUSTER_E_NOT_FOUND;
+    }
+    *ret_term = e->term;
+    *ret_kind = e->type;
+    *ret = (struct bytes){ e->data, (int32_t)e->len };
+    return 0;
+}
