@@ -421,6 +421,23 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
     step_message(s, m);
 }
 
+/* A rejection that arrives late, from before its sender caught up, makes 0.22.1 move its next index below what it knows to match; it then counts
+ * more entries in flight than its limit and sends that node nothing but heartbeats until the term ends. What is known to match cannot be taken
+ * back, so the answer is corrected to say no less. */
+static void mend_result(const struct shard *s, uint32_t from, struct raft_append_entries_result *result)
+{
+    raft_index match = 0;
+    if (result->rejected == 0 || result->term != raft_current_term(&s->raft) || raft_match_index(&s->raft, from, &match) != 0) {
+        return;
+    }
+    if (result->rejected <= match) {
+        result->rejected = 0;
+        result->last_log_index = match;
+    } else if (result->last_log_index < match) {
+        result->last_log_index = match;
+    }
+}
+
 int shard_receive(struct shard *s, struct raft_message *m)
 {
     if (!message_admissible(s, m)) {
@@ -444,6 +461,9 @@ int shard_receive(struct shard *s, struct raft_message *m)
             }
         }
     } else {
+        if (m->type == RAFT_APPEND_ENTRIES_RESULT) {
+            mend_result(s, from, &m->append_entries_result);
+        }
         step_message(s, m);
     }
     s->stale_append = false;

@@ -131,6 +131,9 @@ static void check_history(struct node *n, uint32_t shard, uint64_t index)
 {
     struct world *w = n->world;
     assert_true(index < WORLD_ENTRIES);
+    if (w->unchecked == n->id) {
+        return;
+    }
     uint64_t *known = &w->history[shard][index];
     if (*known != 0 && *known != n->shards[shard].hash) {
         fail_msg("shard %u: node %u has another history up to entry %llu", shard, n->id, (unsigned long long)index);

@@ -63,6 +63,7 @@ struct world {
     uint32_t *leaders[WORLD_SHARDS];             /* by term */
     uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
     uint64_t messages;
+    uint32_t unchecked;                  /* a node whose state is wrong on purpose */
 };
 
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards);
