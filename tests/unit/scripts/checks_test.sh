@@ -56,7 +56,7 @@ finds sizes 'src/group/long.c:1 f: 73 lines'
 plant src/group/huge.c "$(printf 'int a;\n%.0s' {1..900})"
 finds sizes 'src/group/huge.c: 900 lines'
 
-plant src/group/path.c "const char *a = \"/ro""ot/a\";"
+plant src/group/path.c "const char *a = \"/""root/a\";"
 finds text 'a path of one machine'
 plant notes.md "htt""ps://registry.npmjs.org/x"
 finds text 'the address of a package registry'

@@ -26,7 +26,6 @@ expect_text() {
     fi
 }
 
-
 # expect NAME COMMAND...: the command succeeds.
 expect() {
     local name=$1
