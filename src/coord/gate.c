@@ -78,6 +78,9 @@ bool gate_closed(const struct gate *g, enum group_op_class class)
     case GROUP_CLASS_MEMBERSHIP:
         return g->member_flights > 0;
     case GROUP_CLASS_COMMIT:
+#ifdef MUSTER_FAULT_COMMIT_PASSES_GATE
+        return false;
+#endif
         return g->member_flights > 0 || g->member_in_turn;
     case GROUP_CLASS_READ:
     case GROUP_CLASS_EXCLUSIVE:

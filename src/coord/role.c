@@ -12,6 +12,10 @@ static void refuse_all(struct shard *s, struct request_list *l)
 
 static void drop_flight(struct shard *s, struct flight *f, struct request_list *requests)
 {
+#ifdef MUSTER_FAULT_ANSWER_ON_LOSS
+    for (struct coord_request *r; (r = request_list_take(&f->requests)) != NULL;)
+        request_finish(s, r);
+#endif
     request_list_move(&f->requests, requests);
     for (size_t i = 0; i < f->gate_count; i++) {
         struct gate *g = f->gates[i];
@@ -73,7 +77,11 @@ static void lose_office(struct shard *s)
 static void arm_in_full(void *ctx, const struct group_timer_wish *wish)
 {
     struct shard *s = ctx;
-    timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, 0);
+    int64_t delay_ms = wish->delay_ms;
+#ifdef MUSTER_FAULT_SHORT_SESSION_AFTER_FAILOVER
+    delay_ms /= 16;
+#endif
+    timer_arm(&s->timers, &wish->timer, s->live_us + delay_ms * 1000, 0);
 }
 
 static void take_office(struct shard *s)
@@ -121,6 +129,9 @@ void shard_advance(struct shard *s, int64_t elapsed_us)
         return;
     struct replica_shard_status status;
     replica_status(s->coord->replica, s->id, &status);
+#ifdef MUSTER_FAULT_EXPIRE_WHEN_CUT_OFF
+    status.contact_us = s->coord->now_us;
+#endif
     if (s->coord->now_us - status.contact_us <= s->coord->options.election_timeout_us)
         s->live_us += elapsed_us;
 }

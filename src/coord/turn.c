@@ -166,6 +166,10 @@ static void flight_launch(struct shard *s, struct flight *f)
     *s->flights_end = f;
     s->flights_end = &f->next;
     s->coord->stats.entries++;
+#ifdef MUSTER_FAULT_ANSWER_BEFORE_COMMIT
+    for (struct coord_request *r; (r = request_list_take(&f->requests)) != NULL;)
+        request_finish(s, r);
+#endif
 }
 
 /* Nothing happened: the overlays go, the requests are told, the gates open again. */
