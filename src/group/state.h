@@ -115,6 +115,7 @@ struct group_set {
     struct snapshot_cut *cut;            /* a snapshot is being taken */
 };
 
+struct group_set *group_set_new_bare(struct pool *pool, uint32_t shard);                /* without a catalogue: for overlays */
 struct group *group_find(const struct group_set *set, struct str id);                    /* NULL: unknown */
 struct group *group_find_or_add(struct group_set *set, struct str id);
 void          group_remove_if_gone(struct group_set *set, struct group *g);             /* frees a group that no live record stands for */
@@ -128,6 +129,9 @@ static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, 
 {
     set->hash += new_hash - old_hash;
 }
+/* Before a change, while set->cut: what is there goes into the snapshot that is being taken. The revision of a group moves with each entry that names it. */
+void snapshot_save(struct group_set *set, struct record raw, const struct wire_decoded_record *record, struct arena *scratch);
+void snapshot_save_revision(struct group_set *set, struct str group_id, struct arena *scratch);
 void classic_apply_group(const struct apply_context *c, const struct classic_group_key *key, const struct classic_group_value *value);
 void classic_apply_member(const struct apply_context *c, const struct classic_member_key *key, const struct classic_member_value *value);
 void classic_apply_assignment(const struct apply_context *c, const struct classic_assignment_key *key, const struct classic_assignment_value *value);
@@ -140,6 +144,15 @@ void catalog_apply(const struct apply_context *c, const struct wire_decoded_reco
  * is over them. Functions that return a record put it into the arena. */
 
 void classic_free(struct group_set *set, struct group *g);                              /* members and all, without records */
+void classic_clone(struct group_set *to, struct group *copy, const struct group *g);    /* into a fresh group; members are shared */
+/* The live record of a ClassicGroup, ClassicMember, ClassicAssignment or ClassicPendingId; each false when there is none. */
+bool classic_record_group(const struct group *g, struct arena *arena, struct record *ret);
+bool classic_record_member(const struct group *g, struct str member_id, struct arena *arena, struct record *ret);
+bool classic_record_assignment(const struct group *g, struct str member_id, struct arena *arena, struct record *ret);
+bool classic_record_pending_id(const struct group *g, struct str member_id, struct arena *arena, struct record *ret);
+/* The first member or pending id whose id follows; id null: the first. NULL at the end. */
+const struct classic_member *classic_member_after(const struct group *g, struct str member_id);
+const struct classic_pending_id *classic_pending_after(const struct group *g, struct str member_id);
 
 void offsets_free(struct group_set *set, struct group *g);                              /* the group's offsets, without records: counts only */
 /* The group's first offset after (topic, partition); topic null: the first of all. NULL at the end. */

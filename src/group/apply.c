@@ -1,0 +1,225 @@
+/* apply.c: from an entry's bytes to changes of the state. Decides nothing. */
+#include "state.h"
+
+/* The group a record belongs to; false for records of the catalogue and of the shard. */
+static bool group_of_record(const struct wire_decoded_record *r, struct str *ret)
+{
+    switch (r->schema->type) {
+    case RECORD_CLASSIC_GROUP:
+        *ret = ((const struct classic_group_key *)r->key)->group_id;
+        return true;
+    case RECORD_CLASSIC_MEMBER:
+        *ret = ((const struct classic_member_key *)r->key)->group_id;
+        return true;
+    case RECORD_CLASSIC_ASSIGNMENT:
+        *ret = ((const struct classic_assignment_key *)r->key)->group_id;
+        return true;
+    case RECORD_CLASSIC_PENDING_ID:
+        *ret = ((const struct classic_pending_id_key *)r->key)->group_id;
+        return true;
+    case RECORD_OFFSET_COMMIT:
+        *ret = ((const struct offset_commit_key *)r->key)->group;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_catalog(int16_t type)
+{
+    return type >= RECORD_TOPIC && type <= RECORD_PRODUCER_ID_BLOCK;
+}
+
+/* The hash of a live record: key and value as logged. A record that is not live counts nothing. */
+static uint64_t record_hash(struct record record)
+{
+    if (record.value.len < 0) {
+        return 0;
+    }
+    uint64_t key = hash_bytes(record.key.ptr, (size_t)record.key.len, 0);
+    return hash_bytes(record.value.ptr, (size_t)record.value.len, key);
+}
+
+static void apply_cursor(const struct apply_context *c, const struct catalog_cursor_value *value)
+{
+    group_hash_replace(c->set, c->set->cursor_hash, c->record_hash);
+    c->set->cursor_hash = c->record_hash;
+    c->set->cursor = value == NULL ? 0 : value->catalog_index;
+}
+
+static void apply_revision(const struct apply_context *c, const struct group_revision_key *key, const struct group_revision_value *value)
+{
+    if (value != NULL) {
+        group_find_or_add(c->set, key->group_id)->revision = value->revision;
+    }
+}
+
+static void apply_snapshot_state(const struct apply_context *c, const struct snapshot_state_value *value)
+{
+    if (value != NULL) {
+        c->set->clock_ms = value->shard_clock_ms;
+        c->set->catalog_index = (uint64_t)value->catalog_index;
+    }
+}
+
+static bool dispatch(const struct apply_context *c, const struct wire_decoded_record *r)
+{
+    switch (r->schema->type) {
+    case RECORD_CLASSIC_GROUP:
+        classic_apply_group(c, r->key, r->value);
+        return true;
+    case RECORD_CLASSIC_MEMBER:
+        classic_apply_member(c, r->key, r->value);
+        return true;
+    case RECORD_CLASSIC_ASSIGNMENT:
+        classic_apply_assignment(c, r->key, r->value);
+        return true;
+    case RECORD_CLASSIC_PENDING_ID:
+        classic_apply_pending_id(c, r->key, r->value);
+        return true;
+    case RECORD_OFFSET_COMMIT:
+        offsets_apply_commit(c, r->key, r->value);
+        return true;
+    case RECORD_CATALOG_CURSOR:
+        apply_cursor(c, r->value);
+        return true;
+    case RECORD_GROUP_REVISION:
+        apply_revision(c, r->key, r->value);
+        return true;
+    case RECORD_SNAPSHOT_STATE:
+        apply_snapshot_state(c, r->value);
+        return true;
+    case RECORD_STATE_HASH:
+        return true; /* for those who compare replicas; it is no state itself */
+    default:
+        break;
+    }
+    if (!is_catalog(r->schema->type)) {
+        return false;
+    }
+    catalog_apply(c, r);
+    if (c->index > c->set->catalog_index) {
+        c->set->catalog_index = c->index;
+    }
+    return true;
+}
+
+/* Whether an overlay takes the record: it holds one group's members, never offsets. */
+static bool overlay_takes(int16_t type)
+{
+    return type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID;
+}
+
+static bool apply_decoded(struct group_set *set, uint64_t index, struct record record, const struct wire_decoded_record *decoded,
+                          struct arena *scratch)
+{
+    if (set->base != NULL && !overlay_takes(decoded->schema->type)) {
+        return true;
+    }
+    if (set->cut != NULL) {
+        snapshot_save(set, record, decoded, scratch);
+    }
+    struct apply_context c = {.set = set, .index = index, .record_hash = record_hash(record), .raw = record};
+    return dispatch(&c, decoded);
+}
+
+bool group_apply(struct group_set *set, uint64_t index, struct record record, struct arena *scratch)
+{
+    struct wire_decoded_record decoded;
+    if (wire_record_decode(record, scratch, &decoded) < 0 || !apply_decoded(set, index, record, &decoded, scratch)) {
+        return false;
+    }
+    struct str group_id;
+    struct group *g = group_of_record(&decoded, &group_id) ? group_find(set, group_id) : NULL;
+    if (g != NULL && decoded.value == NULL) {
+        group_remove_if_gone(set, g);
+    }
+    return true;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------------------------------- */
+
+static const struct log_entry_group_revision *named_group(const struct log_entry *entry, struct str group_id)
+{
+    for (int32_t i = 0; i < entry->groups.len; i++) {
+        if (str_eq(entry->groups.v[i].group_id, group_id)) {
+            return &entry->groups.v[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *check_revisions(struct group_set *set, const struct log_entry *entry, struct arena *scratch)
+{
+    for (int32_t i = 0; i < entry->groups.len; i++) {
+        if (group_revision(set, entry->groups.v[i].group_id) != entry->groups.v[i].revision) {
+            return "the entry was decided on another revision of a group";
+        }
+        if (set->cut != NULL) {
+            snapshot_save_revision(set, entry->groups.v[i].group_id, scratch);
+        }
+    }
+    return NULL;
+}
+
+static const char *apply_records(struct group_set *set, uint64_t index, const struct log_entry *entry, struct arena *scratch)
+{
+    struct str last = STR_NULL; /* most entries touch one group, or its records stand together */
+    for (int32_t i = 0; i < entry->records.len; i++) {
+        struct record record = {entry->records.v[i].key, entry->records.v[i].value};
+        struct wire_decoded_record decoded;
+        if (wire_record_decode(record, scratch, &decoded) < 0) {
+            return "a record of the entry cannot be read";
+        }
+        struct str group_id;
+        if (group_of_record(&decoded, &group_id) && !str_eq(group_id, last)) {
+            if (named_group(entry, group_id) == NULL) {
+                return "the entry changes a group that its header does not name";
+            }
+            last = group_id;
+        }
+        if (!apply_decoded(set, index, record, &decoded, scratch)) {
+            return "the entry holds a record that this version cannot apply";
+        }
+    }
+    return NULL;
+}
+
+/* A group that is gone with this entry has no revision any more, so that the same id made anew begins at 0 again. */
+static void finish_groups(struct group_set *set, const struct log_entry *entry, void (*on_group)(void *ctx, struct str group_id), void *ctx)
+{
+    for (int32_t i = 0; i < entry->groups.len; i++) {
+        struct str group_id = entry->groups.v[i].group_id;
+        struct group *g = group_find(set, group_id);
+        if (g != NULL) {
+            g->revision++;
+            group_remove_if_gone(set, g);
+        }
+        if (on_group != NULL) {
+            on_group(ctx, group_id);
+        }
+    }
+}
+
+bool group_apply_entry(struct group_set *set, uint64_t index, struct bytes entry, struct arena *scratch,
+                       void (*on_group)(void *ctx, struct str group_id), void *ctx, const char **ret_why)
+{
+    struct log_entry decoded;
+    if (wire_decode(&wire_log_entry, 0, entry, scratch, &decoded, NULL) < 0) {
+        *ret_why = "the entry cannot be read";
+        return false;
+    }
+    const char *why = check_revisions(set, &decoded, scratch);
+    if (why == NULL) {
+        why = apply_records(set, index, &decoded, scratch);
+    }
+    if (why != NULL) {
+        *ret_why = why;
+        return false;
+    }
+    if (decoded.shard_clock_ms > set->clock_ms) {
+        set->clock_ms = decoded.shard_clock_ms;
+    }
+    finish_groups(set, &decoded, on_group, ctx);
+    return true;
+}

@@ -1,0 +1,145 @@
+/* decide.c: from a request to whoever decides it. */
+#include "state.h"
+
+#include <string.h>
+
+enum group_op_class group_op_class(enum group_op_kind kind)
+{
+    switch (kind) {
+    case GROUP_JOIN:
+    case GROUP_SYNC:
+    case GROUP_LEAVE:
+    case GROUP_TIMER:
+    case GROUP_TAKEOVER:
+        return GROUP_CLASS_MEMBERSHIP;
+    case GROUP_OFFSET_COMMIT:
+        return GROUP_CLASS_COMMIT;
+    case GROUP_HEARTBEAT:
+    case GROUP_OFFSET_FETCH:
+    case GROUP_DESCRIBE:
+        return GROUP_CLASS_READ;
+    case GROUP_OFFSET_DELETE:
+    case GROUP_DELETE:
+    case GROUP_RETENTION:
+    case GROUP_TOPICS_CHANGED:
+    case CATALOG_CREATE_TOPICS:
+    case CATALOG_CREATE_PARTITIONS:
+    case CATALOG_DELETE_TOPICS:
+    case CATALOG_ALTER_CONFIGS:
+    case CATALOG_SET_END:
+    case CATALOG_REGISTER_NODE:
+    case CATALOG_PRODUCER_ID:
+    case CATALOG_CURSOR:
+        break;
+    }
+    return GROUP_CLASS_EXCLUSIVE;
+}
+
+const char *group_op_name(enum group_op_kind kind)
+{
+    static const char *const names[] = {
+        [GROUP_JOIN] = "join",
+        [GROUP_SYNC] = "sync",
+        [GROUP_HEARTBEAT] = "heartbeat",
+        [GROUP_LEAVE] = "leave",
+        [GROUP_OFFSET_COMMIT] = "offset_commit",
+        [GROUP_OFFSET_FETCH] = "offset_fetch",
+        [GROUP_OFFSET_DELETE] = "offset_delete",
+        [GROUP_DESCRIBE] = "describe",
+        [GROUP_DELETE] = "delete",
+        [GROUP_TIMER] = "timer",
+        [GROUP_TAKEOVER] = "takeover",
+        [GROUP_RETENTION] = "retention",
+        [GROUP_TOPICS_CHANGED] = "topics_changed",
+        [CATALOG_CREATE_TOPICS] = "create_topics",
+        [CATALOG_CREATE_PARTITIONS] = "create_partitions",
+        [CATALOG_DELETE_TOPICS] = "delete_topics",
+        [CATALOG_ALTER_CONFIGS] = "alter_configs",
+        [CATALOG_SET_END] = "set_end",
+        [CATALOG_REGISTER_NODE] = "register_node",
+        [CATALOG_PRODUCER_ID] = "producer_id",
+        [CATALOG_CURSOR] = "cursor",
+    };
+    return names[kind];
+}
+
+static void decide_describe(struct decision *d)
+{
+    struct describe_groups_response_described_group *answer = ARENA_NEW(d->arena, struct describe_groups_response_described_group, 1);
+    classic_describe(d, group_find(d->set, d->op->group_id), answer);
+    out_answer(d, "describe", answer->error_code, answer);
+}
+
+/* Offsets first: they go in slices, and a rebalance of the group belongs to the last one. */
+static void decide_topics_changed(struct decision *d)
+{
+    offsets_decide_topics_changed(d);
+    if (!d->out->more) {
+        classic_decide_topics_changed(d);
+    }
+}
+
+static void dispatch(struct decision *d)
+{
+    switch (d->op->kind) {
+    case GROUP_JOIN:
+        classic_decide_join(d);
+        return;
+    case GROUP_SYNC:
+        classic_decide_sync(d);
+        return;
+    case GROUP_HEARTBEAT:
+        classic_decide_heartbeat(d);
+        return;
+    case GROUP_LEAVE:
+        classic_decide_leave(d);
+        return;
+    case GROUP_TIMER:
+        classic_decide_timer(d);
+        return;
+    case GROUP_TAKEOVER:
+        classic_decide_takeover(d);
+        return;
+    case GROUP_OFFSET_COMMIT:
+        offsets_decide_commit(d);
+        return;
+    case GROUP_OFFSET_FETCH:
+        offsets_decide_fetch(d);
+        return;
+    case GROUP_OFFSET_DELETE:
+        offsets_decide_delete(d);
+        return;
+    case GROUP_DESCRIBE:
+        decide_describe(d);
+        return;
+    case GROUP_DELETE:
+        offsets_decide_group_delete(d);
+        return;
+    case GROUP_RETENTION:
+        offsets_decide_retention(d);
+        return;
+    case GROUP_TOPICS_CHANGED:
+        decide_topics_changed(d);
+        return;
+    case CATALOG_CREATE_TOPICS:
+    case CATALOG_CREATE_PARTITIONS:
+    case CATALOG_DELETE_TOPICS:
+    case CATALOG_ALTER_CONFIGS:
+    case CATALOG_SET_END:
+    case CATALOG_REGISTER_NODE:
+    case CATALOG_PRODUCER_ID:
+    case CATALOG_CURSOR:
+        catalog_decide(d);
+        return;
+    }
+}
+
+void group_decide(const struct group_set *set, const struct group_op *op, struct arena *arena, struct group_out *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    ret->verdict = GROUP_SILENT;
+    ret->reason = STR_NULL;
+    ret->rule = "";
+    struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
+    dispatch(&d);
+}

@@ -1,0 +1,35 @@
+/* list.c: what is asked about many groups: their order, their listing, the timers a new coordinator arms. */
+#include "state.h"
+
+struct str group_set_next(const struct group_set *set, struct str after)
+{
+    const struct group *g = group_after(set, after);
+    return g == NULL ? STR_NULL : g->id;
+}
+
+bool group_listing(const struct group_set *set, struct str group_id, struct group_listing *ret)
+{
+    const struct group *g = group_find(set, group_id);
+    if (g == NULL) {
+        return false;
+    }
+    ret->group_id = g->id;
+    ret->protocol_type = g->classic.protocol_type;
+    ret->type = STR("classic");
+    ret->state = str_of(classic_state_name(g->classic.state));
+    return true;
+}
+
+void group_set_timers(const struct group_set *set, const struct group_settings *settings,
+                      void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx)
+{
+    for (const struct group *g = group_after(set, STR_NULL); g != NULL; g = group_after(set, g->id)) {
+        classic_timers(g, settings, each, ctx);
+    }
+}
+
+bool group_needs_takeover(const struct group_set *set, struct str group_id)
+{
+    const struct group *g = group_find(set, group_id);
+    return g != NULL && g->classic.state == CLASSIC_PREPARING;
+}

@@ -1,0 +1,29 @@
+/* overlay.c: a private copy of one group, for deciding several requests of a turn after one another. It shares the members (immutable, counted)
+ * with its base and has no offsets; dropping it is the undo. */
+#include "state.h"
+
+struct group_set *group_overlay_new(const struct group_set *base, struct str group_id)
+{
+    struct group_set *overlay = group_set_new_bare(base->pool, base->shard);
+    overlay->base = base;
+    overlay->clock_ms = base->clock_ms;
+    overlay->catalog_index = base->catalog_index;
+    overlay->cursor = base->cursor;
+    overlay->phases = base->phases;
+    const struct group *g = group_find(base, group_id);
+    if (g != NULL) {
+        struct group *copy = group_find_or_add(overlay, group_id);
+        copy->type = g->type;
+        copy->revision = g->revision;
+        copy->phase = g->phase;
+        copy->offset_count = g->offset_count;
+        classic_clone(overlay, copy, g);
+    }
+    overlay->counts = base->counts;
+    return overlay;
+}
+
+void group_overlay_free(struct group_set *overlay)
+{
+    group_set_free(overlay);
+}
