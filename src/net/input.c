@@ -18,11 +18,12 @@ void conn_make_ready(struct net_conn *c)
     }
 }
 
-/* Connections that waited for memory go on when half of it is free again, so that they do not take turns byte by byte. */
+/* Connections that waited for memory go on when half of it is free again, so that they do not take turns byte by byte; or when nothing is being worked on:
+ * then the memory is their own input. */
 void net_feed_starved(struct net *n)
 {
     struct net_conn *c;
-    if (TAILQ_EMPTY(&n->starved) || n->frame_bytes + n->half_bytes > n->options.max_queued_bytes / 2) {
+    if (TAILQ_EMPTY(&n->starved) || (n->frame_bytes > 0 && n->frame_bytes + n->half_bytes > n->options.max_queued_bytes / 2)) {
         return;
     }
     while ((c = TAILQ_FIRST(&n->starved)) != NULL) {
