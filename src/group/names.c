@@ -43,3 +43,16 @@ int32_t names_find(const struct names *n, struct bytes key)
     const struct name_slot *slot = names_slot(n, key);
     return slot->key.ptr != NULL ? slot->number : -1;
 }
+
+void names_repeats(const struct str *v, int32_t len, struct arena *arena, struct repeats *ret)
+{
+    struct names seen;
+    names_init(&seen, arena, len);
+    ret->first = ARENA_NEW(arena, int32_t, len);
+    ret->times = ARENA_NEW(arena, int32_t, len);
+    for (int32_t i = 0; i < len; i++) {
+        int32_t at = names_add(&seen, bytes_of_str(v[i]), i);
+        ret->first[i] = at < 0 ? i : at;
+        ret->times[ret->first[i]]++;
+    }
+}

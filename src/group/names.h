@@ -17,6 +17,12 @@ struct names {
 void names_init(struct names *n, struct arena *arena, int32_t count);
 /* The number the key was added with before, or -1 after adding it with this one. The key is borrowed. */
 int32_t names_add(struct names *n, struct bytes key, int32_t number);
-int32_t names_find(const struct names *n, struct bytes key);     /* -1: not there */
+int32_t names_find(const struct names *n, struct bytes key); /* -1: not there */
+
+/* For each name the place of its first occurrence, and at that place how often it occurs. */
+struct repeats {
+    int32_t *first, *times;
+};
+void names_repeats(const struct str *v, int32_t len, struct arena *arena, struct repeats *ret);
 
 #endif

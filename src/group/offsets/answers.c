@@ -12,7 +12,8 @@ void asked_init(struct asked *a, int32_t topics, bool by_id, struct arena *arena
     *a = (struct asked){.v = ARENA_NEW(arena, struct asked_topic, count), .by_id = by_id};
 }
 
-struct asked_topic *asked_add(struct asked *a, struct str name, struct uuid id, int32_t len, const struct topics *topics, struct arena *arena)
+struct asked_topic *asked_add(struct asked *a, struct str name, struct uuid id, int32_t len, const struct topics *topics,
+                              struct arena *arena)
 {
     struct asked_topic *t = &a->v[a->len++];
     struct topic_view view;

@@ -16,7 +16,8 @@
 /* ---- admission --------------------------------------------------------------------------------------------------- */
 
 /* What the partitions of this commit add to the state. */
-static int64_t growth_of(const struct decision *d, const struct group *g, const struct asked *a, const struct offset_commit_request *request)
+static int64_t growth_of(const struct decision *d, const struct group *g, const struct asked *a,
+                         const struct offset_commit_request *request)
 {
     int64_t growth = g == NULL ? (int64_t)sizeof(struct group) + request->group_id.len : 0;
     for (int32_t t = 0; t < a->len; t++) {
@@ -37,7 +38,8 @@ static bool within_budget(struct decision *d, const struct group *g, const struc
 }
 
 /* The member whose commits are bound to its assignment; NULL: this one's are not. */
-static const struct classic_member *bound_member(const struct decision *d, const struct group *g, const struct offset_commit_request *request)
+static const struct classic_member *bound_member(const struct decision *d, const struct group *g,
+                                                 const struct offset_commit_request *request)
 {
     if (!d->op->settings->commit_owned_only || g == NULL || !str_eq(g->classic.protocol_type, STR("consumer"))) {
         return NULL;
@@ -151,21 +153,21 @@ void offsets_decide_commit(struct decision *d)
     struct asked asked;
     read_request(d, request, &asked);
     if (asked.for_group == 0) {
-        out_rule(d, RULE_COMMIT_NOTHING_KNOWN);
+        out_rule(d, offsets_rules[RULE_COMMIT_NOTHING_KNOWN]);
         answer_commit(d, &asked);
         return;
     }
     int16_t error = classic_may_commit(d, g, request);
     if (error == KAFKA_NONE && !within_budget(d, g, &asked, request)) {
         error = KAFKA_COORDINATOR_NOT_AVAILABLE;
-        out_rule(d, RULE_COMMIT_OVER_BUDGET);
+        out_rule(d, offsets_rules[RULE_COMMIT_OVER_BUDGET]);
     }
     if (error != KAFKA_NONE) {
         asked_fail(&asked, error);
         d->out->error = error;
     } else {
         int32_t taken = take_partitions(d, g, &asked, request);
-        out_rule(d, taken == 0 ? RULE_COMMIT_NOTHING_TAKEN : g == NULL ? RULE_COMMIT_NEW_SIMPLE_GROUP : RULE_COMMIT_TAKEN);
+        out_rule(d, offsets_rules[taken == 0 ? RULE_COMMIT_NOTHING_TAKEN : g == NULL ? RULE_COMMIT_NEW_SIMPLE_GROUP : RULE_COMMIT_TAKEN]);
     }
     answer_commit(d, &asked);
 }

@@ -47,11 +47,11 @@ static void answer_delete(struct decision *d, int16_t error, const struct asked 
 static int16_t may_delete_offsets(struct decision *d, const struct group *g)
 {
     if (g == NULL) {
-        out_rule(d, RULE_OFFSET_DELETE_NO_GROUP);
+        out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NO_GROUP]);
         return KAFKA_GROUP_ID_NOT_FOUND;
     }
     if (g->classic.state != CLASSIC_EMPTY && !str_eq(g->classic.protocol_type, STR("consumer"))) {
-        out_rule(d, RULE_OFFSET_DELETE_NOT_CONSUMERS);
+        out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NOT_CONSUMERS]);
         return KAFKA_NON_EMPTY_GROUP;
     }
     return KAFKA_NONE;
@@ -106,7 +106,7 @@ void offsets_decide_delete(struct decision *d)
         asked_check(&asked, to);
         delete_topic(d, g, to, &refused);
     }
-    out_rule(d, refused ? RULE_OFFSET_DELETE_SUBSCRIBED : RULE_OFFSET_DELETE);
+    out_rule(d, offsets_rules[refused ? RULE_OFFSET_DELETE_SUBSCRIBED : RULE_OFFSET_DELETE]);
     answer_delete(d, KAFKA_NONE, &asked);
 }
 
@@ -116,7 +116,8 @@ void offsets_decide_group_delete(struct decision *d)
 {
     const struct group *g = group_find(d->set, d->op->group_id);
     int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : classic_may_delete(g);
-    struct delete_groups_response_deletable_group_result *result = ARENA_NEW(d->arena, struct delete_groups_response_deletable_group_result, 1);
+    struct delete_groups_response_deletable_group_result *result =
+        ARENA_NEW(d->arena, struct delete_groups_response_deletable_group_result, 1);
     result->group_id = d->op->group_id;
     result->error_code = error;
     result->error_message = STR_NULL;
@@ -124,16 +125,16 @@ void offsets_decide_group_delete(struct decision *d)
     d->out->error = error;
     d->out->answer = result;
     if (error != KAFKA_NONE) {
-        out_rule(d, g == NULL ? RULE_GROUP_DELETE_NO_GROUP : RULE_GROUP_DELETE_REFUSED);
+        out_rule(d, offsets_rules[g == NULL ? RULE_GROUP_DELETE_NO_GROUP : RULE_GROUP_DELETE_REFUSED]);
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
         if (!write_tombstone(d, o)) {
-            out_rule(d, RULE_GROUP_DELETE_SLICE);
+            out_rule(d, offsets_rules[RULE_GROUP_DELETE_SLICE]);
             d->out->more = true;
             return;
         }
     }
     classic_tombstones(d, g);
-    out_rule(d, RULE_GROUP_DELETE);
+    out_rule(d, offsets_rules[RULE_GROUP_DELETE]);
 }

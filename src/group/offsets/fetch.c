@@ -125,7 +125,7 @@ void offsets_decide_fetch(struct decision *d)
     } else if (g != NULL) {
         fetch_all(d, g, response);
     }
-    out_rule(d, g == NULL ? RULE_FETCH_NO_GROUP : request->topics.len < 0 ? RULE_FETCH_ALL : RULE_FETCH);
+    out_rule(d, offsets_rules[g == NULL ? RULE_FETCH_NO_GROUP : request->topics.len < 0 ? RULE_FETCH_ALL : RULE_FETCH]);
     d->out->verdict = GROUP_ANSWER;
     d->out->answer = response;
 }

@@ -12,13 +12,13 @@ enum {
     OFFSETS_VALUE_VERSION = 4,
     /* Records of one slice of a sweep or a deletion. Far below half of any muster.entry.max.bytes that configuration accepts. */
     OFFSETS_SLICE_BYTES = 128 * 1024,
-    OFFSETS_RECORD_BYTES = 64               /* of a record beside its names and metadata, for estimates */
+    OFFSETS_RECORD_BYTES = 64 /* of a record beside its names and metadata, for estimates */
 };
 
 /* ---- store.c --------------------------------------------------------------------------------------------------------------- */
 
 /* offsets_find(), offsets_after(), offsets_record() and offsets_free() are declared in state.h: snapshots use them, too. */
-const struct offset *offsets_first(const struct group *g);   /* in order of topic name, then partition; NULL at the end */
+const struct offset *offsets_first(const struct group *g); /* in order of topic name, then partition; NULL at the end */
 const struct offset *offsets_next(const struct offset *o);
 /* Bytes the state grows by when this offset is stored; negative when it shrinks. */
 int64_t offsets_growth(const struct group_set *set, const struct group *g, struct str topic, int32_t partition, struct str metadata);
@@ -27,29 +27,44 @@ bool offsets_live(const struct offset *o, const struct topics *topics);
 
 /* ---- answers.c: commits and deletions name partitions of topics and are answered in Kafka's order -------------------------- */
 
-enum { ASKED_GROUP = -32768 };              /* not settled by the catalogue: the group decides */
+enum { ASKED_GROUP = -32768 }; /* not settled by the catalogue: the group decides */
 
 struct asked_topic {
-    struct str name;                        /* null when the request named an id that no topic has */
-    struct uuid id;                         /* zero when the request named no topic that exists */
-    int32_t partitions;                     /* of the topic; 0: no such topic */
-    int32_t *partition; int16_t *error; int32_t len;
-    int32_t settled;                        /* how many the catalogue refused */
+    struct str name;    /* null when the request named an id that no topic has */
+    struct uuid id;     /* zero when the request named no topic that exists */
+    int32_t partitions; /* of the topic; 0: no such topic */
+    int32_t *partition;
+    int16_t *error;
+    int32_t len;
+    int32_t settled; /* how many the catalogue refused */
 };
 struct asked {
-    struct asked_topic *v; int32_t len;
+    struct asked_topic *v;
+    int32_t len;
     int64_t for_group, settled;
     bool by_id;
 };
-struct answer_partition { int32_t partition; int16_t error; };
-struct answer_topic { struct str name; struct uuid id; struct answer_partition *v; int32_t len; };
-struct answer { struct answer_topic *v; int32_t len; };
+struct answer_partition {
+    int32_t partition;
+    int16_t error;
+};
+struct answer_topic {
+    struct str name;
+    struct uuid id;
+    struct answer_partition *v;
+    int32_t len;
+};
+struct answer {
+    struct answer_topic *v;
+    int32_t len;
+};
 
 void asked_init(struct asked *a, int32_t topics, bool by_id, struct arena *arena);
 /* Fills the next topic: name, or id when the request goes by ids. The caller sets partition[0..len) and calls asked_check. */
-struct asked_topic *asked_add(struct asked *a, struct str name, struct uuid id, int32_t len, const struct topics *topics, struct arena *arena);
+struct asked_topic *asked_add(struct asked *a, struct str name, struct uuid id, int32_t len, const struct topics *topics,
+                              struct arena *arena);
 void asked_check(struct asked *a, struct asked_topic *t);
-void asked_fail(struct asked *a, int16_t error);             /* every partition left to the group gets this error */
+void asked_fail(struct asked *a, int16_t error); /* every partition left to the group gets this error */
 /* What the catalogue refused first, then the rest, a topic's parts together; as sent when nothing was refused. */
 void asked_answer(const struct asked *a, struct arena *arena, struct answer *ret);
 

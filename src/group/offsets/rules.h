@@ -1,36 +1,40 @@
-/* rules.h: the names of the rules of offsets. A decision says which one fired; logs, the log's readers and tests go by these texts. */
+/* rules.h: every rule by which offsets are decided, by name. Answers, logs and the log of records say which one fired; tests ask that each is hit. */
 #ifndef MUSTER_GROUP_OFFSETS_RULES_H
 #define MUSTER_GROUP_OFFSETS_RULES_H
 
-#define RULE_COMMIT_TAKEN            "commit: taken"
-#define RULE_COMMIT_NEW_SIMPLE_GROUP "commit: makes a simple group"
-#define RULE_COMMIT_NOTHING_KNOWN    "commit: no such topics or partitions"
-#define RULE_COMMIT_NOTHING_TAKEN    "commit: every partition refused"
-#define RULE_COMMIT_OVER_BUDGET      "commit: over the shard's budget"
+#define OFFSETS_RULES(X)                                                                                                                   \
+    X(COMMIT_TAKEN, "commit: taken")                                                                                                       \
+    X(COMMIT_NEW_SIMPLE_GROUP, "commit: makes a simple group")                                                                             \
+    X(COMMIT_NOTHING_KNOWN, "commit: no such topics or partitions")                                                                        \
+    X(COMMIT_NOTHING_TAKEN, "commit: every partition refused")                                                                             \
+    X(COMMIT_OVER_BUDGET, "commit: over the shard's budget")                                                                               \
+    X(FETCH, "fetch: partitions")                                                                                                          \
+    X(FETCH_ALL, "fetch: all of the group")                                                                                                \
+    X(FETCH_NO_GROUP, "fetch: unknown group")                                                                                              \
+    X(OFFSET_DELETE, "offset delete: done")                                                                                                \
+    X(OFFSET_DELETE_SUBSCRIBED, "offset delete: subscribed topics stay")                                                                   \
+    X(OFFSET_DELETE_NO_GROUP, "offset delete: unknown group")                                                                              \
+    X(OFFSET_DELETE_NOT_CONSUMERS, "offset delete: members that are not consumers")                                                        \
+    X(GROUP_DELETE, "group delete: done")                                                                                                  \
+    X(GROUP_DELETE_SLICE, "group delete: a slice of its offsets")                                                                          \
+    X(GROUP_DELETE_NO_GROUP, "group delete: unknown group")                                                                                \
+    X(GROUP_DELETE_REFUSED, "group delete: has members")                                                                                   \
+    X(RETENTION_EXPIRED, "retention: offsets expired")                                                                                     \
+    X(RETENTION_GROUP_GONE, "retention: nothing left of the group")                                                                        \
+    X(RETENTION_NOTHING, "retention: nothing to do")                                                                                       \
+    X(RETENTION_NO_GROUP, "retention: unknown group")                                                                                      \
+    X(RETENTION_SUBSCRIPTION_UNKNOWN, "retention: subscription not settled")                                                               \
+    X(TOPICS_CHANGED_DROPPED, "topics changed: offsets of deleted topics dropped")                                                         \
+    X(TOPICS_CHANGED_SLICE, "topics changed: a slice of the offsets")                                                                      \
+    X(TOPICS_CHANGED_NOTHING, "topics changed: nothing to do")                                                                             \
+    X(TOPICS_CHANGED_NO_GROUP, "topics changed: unknown group")
 
-#define RULE_FETCH          "fetch: partitions"
-#define RULE_FETCH_ALL      "fetch: all of the group"
-#define RULE_FETCH_NO_GROUP "fetch: unknown group"
-
-#define RULE_OFFSET_DELETE               "offset delete: done"
-#define RULE_OFFSET_DELETE_SUBSCRIBED    "offset delete: subscribed topics stay"
-#define RULE_OFFSET_DELETE_NO_GROUP      "offset delete: unknown group"
-#define RULE_OFFSET_DELETE_NOT_CONSUMERS "offset delete: members that are not consumers"
-
-#define RULE_GROUP_DELETE          "group delete: done"
-#define RULE_GROUP_DELETE_SLICE    "group delete: a slice of its offsets"
-#define RULE_GROUP_DELETE_NO_GROUP "group delete: unknown group"
-#define RULE_GROUP_DELETE_REFUSED  "group delete: has members"
-
-#define RULE_RETENTION_EXPIRED              "retention: offsets expired"
-#define RULE_RETENTION_GROUP_GONE           "retention: nothing left of the group"
-#define RULE_RETENTION_NOTHING              "retention: nothing to do"
-#define RULE_RETENTION_NO_GROUP             "retention: unknown group"
-#define RULE_RETENTION_SUBSCRIPTION_UNKNOWN "retention: subscription not settled"
-
-#define RULE_TOPICS_CHANGED_DROPPED  "topics changed: offsets of deleted topics dropped"
-#define RULE_TOPICS_CHANGED_SLICE    "topics changed: a slice of the offsets"
-#define RULE_TOPICS_CHANGED_NOTHING  "topics changed: nothing to do"
-#define RULE_TOPICS_CHANGED_NO_GROUP "topics changed: unknown group"
+enum offsets_rule {
+#define X(name, text) RULE_##name,
+    OFFSETS_RULES(X)
+#undef X
+        OFFSETS_RULE_COUNT
+};
+extern const char *const offsets_rules[OFFSETS_RULE_COUNT];
 
 #endif

@@ -83,21 +83,21 @@ void offsets_decide_retention(struct decision *d)
     const struct group *g = group_find(d->set, d->op->group_id);
     d->out->verdict = GROUP_SILENT;
     if (g == NULL) {
-        out_rule(d, RULE_RETENTION_NO_GROUP);
+        out_rule(d, offsets_rules[RULE_RETENTION_NO_GROUP]);
         return;
     }
     enum expiry expiry = group_expiry(g);
     if (expiry == EXPIRY_NONE && g->offset_count > 0) {
-        out_rule(d, RULE_RETENTION_SUBSCRIPTION_UNKNOWN);
+        out_rule(d, offsets_rules[RULE_RETENTION_SUBSCRIPTION_UNKNOWN]);
         return;
     }
     bool all = drop_expired(d, g, expiry);
     /* Ids that were handed out are awaited: a group that goes now would only turn their owners away. */
     if (all && classic_may_delete(g) == KAFKA_NONE && g->classic.pending_count == 0) {
         classic_tombstones(d, g);
-        out_rule(d, RULE_RETENTION_GROUP_GONE);
+        out_rule(d, offsets_rules[RULE_RETENTION_GROUP_GONE]);
     } else {
-        out_rule(d, d->out->records.len > 0 ? RULE_RETENTION_EXPIRED : RULE_RETENTION_NOTHING);
+        out_rule(d, offsets_rules[d->out->records.len > 0 ? RULE_RETENTION_EXPIRED : RULE_RETENTION_NOTHING]);
     }
 }
 
@@ -120,15 +120,14 @@ void offsets_decide_topics_changed(struct decision *d)
     const struct group *g = group_find(d->set, d->op->group_id);
     d->out->verdict = GROUP_SILENT;
     if (g == NULL) {
-        out_rule(d, RULE_TOPICS_CHANGED_NO_GROUP);
+        out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_NO_GROUP]);
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
         if (topic_is_gone(d, o) && !drop(d, o)) {
-            out_rule(d, RULE_TOPICS_CHANGED_SLICE);
+            out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_SLICE]);
             return;
         }
     }
-    out_rule(d, d->out->records.len > 0 ? RULE_TOPICS_CHANGED_DROPPED : RULE_TOPICS_CHANGED_NOTHING);
-    classic_decide_topics_changed(d);
+    out_rule(d, offsets_rules[d->out->records.len > 0 ? RULE_TOPICS_CHANGED_DROPPED : RULE_TOPICS_CHANGED_NOTHING]);
 }

@@ -1,0 +1,328 @@
+/* describe.c: what configs are in force and where they come from, as DescribeConfigs tells it.
+ *
+ * A topic config is the topic's own, else what was set for all brokers, else the default. A group config is the group's own, else what the node
+ * was started with, else the default. Configs of a broker are what the node was started with and what was altered since. */
+#include "configs.h"
+
+#include <inttypes.h>
+
+/* ---- one config -------------------------------------------------------------------------------------------------------------- */
+
+static struct str canonical(const struct config_definition *def, struct str text, struct arena *arena)
+{
+    struct str value;
+    struct str problem;
+    return config_value_check(def, text, arena, &value, &problem) ? value : text;
+}
+
+/* What was set for all brokers under the name that the topic config falls back to; null: nothing. */
+static struct str set_for_brokers(const struct catalog *c, const struct config_definition *def)
+{
+    const struct config *set = def->synonym != NULL ? config_find(c, RESOURCE_BROKER, STR(""), str_of(def->synonym)) : NULL;
+    return set != NULL ? set->value : STR_NULL;
+}
+
+struct str config_effective(const struct catalog *c, const struct config_definition *def, struct str topic_value, struct arena *arena,
+                            int8_t *ret_source)
+{
+    *ret_source = SOURCE_TOPIC;
+    if (str_is_null(topic_value)) {
+        *ret_source = SOURCE_DYNAMIC_DEFAULT_BROKER;
+        topic_value = set_for_brokers(c, def);
+    }
+    if (str_is_null(topic_value)) {
+        *ret_source = SOURCE_DEFAULT;
+        return str_of(def->fallback);
+    }
+    return canonical(def, topic_value, arena);
+}
+
+/* ---- results ------------------------------------------------------------------------------------------------------------------- */
+
+struct description {
+    const struct catalog *catalog;
+    const struct describe_configs_request_resource *resource;
+    bool synonyms, documentation;
+    const struct catalog_broker_values *broker;
+    struct arena *arena;
+    struct describe_configs_response_result *ret;
+    int32_t room;
+};
+
+static bool is_asked(const struct description *d, struct str name)
+{
+    const struct str_array *keys = &d->resource->configuration_keys;
+    if (keys->len <= 0) {
+        return true;
+    }
+    for (int32_t i = 0; i < keys->len; i++) {
+        if (str_eq(keys->v[i], name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The next result, with room for three synonyms. */
+static struct describe_configs_response_resource_result *add(struct description *d, struct str name, const struct config_definition *def)
+{
+    struct describe_configs_response_resource_result *to;
+    if (d->ret->configs.len == d->room) {
+        int32_t room = d->room == 0 ? 64 : 2 * d->room;
+        struct describe_configs_response_resource_result *grown =
+            ARENA_NEW(d->arena, struct describe_configs_response_resource_result, room);
+        for (int32_t i = 0; i < d->room; i++) {
+            grown[i] = d->ret->configs.v[i];
+        }
+        d->ret->configs.v = grown;
+        d->room = room;
+    }
+    to = &d->ret->configs.v[d->ret->configs.len++];
+    to->name = name;
+    to->config_source = SOURCE_DEFAULT;
+    to->config_type = def != NULL ? (int8_t)def->type : 0;
+    to->documentation = d->documentation && def != NULL ? str_of(def->help) : STR_NULL;
+    to->synonyms.v = ARENA_NEW(d->arena, struct describe_configs_response_synonym, 3);
+    return to;
+}
+
+static void add_synonym(const struct description *d, struct describe_configs_response_resource_result *to, struct str name,
+                        struct str value, int8_t source)
+{
+    if (d->synonyms) {
+        to->synonyms.v[to->synonyms.len++] = (struct describe_configs_response_synonym){.name = name, .value = value, .source = source};
+    }
+}
+
+static void fail(struct description *d, int16_t error, struct str message)
+{
+    d->ret->error_code = error;
+    d->ret->error_message = message;
+}
+
+/* ---- topics -------------------------------------------------------------------------------------------------------------------- */
+
+static void describe_topic_config(struct description *d, const struct config_definition *def)
+{
+    const struct config *own = config_find(d->catalog, RESOURCE_TOPIC, d->resource->resource_name, str_of(def->name));
+    struct describe_configs_response_resource_result *to = add(d, str_of(def->name), def);
+    struct str shared = set_for_brokers(d->catalog, def);
+    to->value = config_effective(d->catalog, def, own != NULL ? own->value : STR_NULL, d->arena, &to->config_source);
+    if (own != NULL) {
+        add_synonym(d, to, to->name, to->value, SOURCE_TOPIC);
+    }
+    if (!str_is_null(shared)) {
+        add_synonym(d, to, str_of(def->synonym), shared, SOURCE_DYNAMIC_DEFAULT_BROKER);
+    }
+    if (def->synonym_has_default) {
+        add_synonym(d, to, str_of(def->synonym), str_of(def->fallback), SOURCE_DEFAULT);
+    }
+}
+
+static void describe_topic(struct description *d)
+{
+    struct str problem = topic_name_problem(d->resource->resource_name, d->arena);
+    if (!str_is_null(problem)) {
+        fail(d, KAFKA_INVALID_TOPIC, problem);
+        return;
+    }
+    if (topic_find(d->catalog, d->resource->resource_name) == NULL) {
+        fail(d, KAFKA_UNKNOWN_TOPIC_OR_PARTITION, STR(""));
+        return;
+    }
+    for (size_t i = 0; i < topic_config_count; i++) {
+        if (is_asked(d, str_of(topic_configs[i].name))) {
+            describe_topic_config(d, &topic_configs[i]);
+        }
+    }
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------------------------------- */
+
+/* What the node was started with under the name that the group config falls back to. */
+static struct str started_with(const struct description *d, const struct config_definition *def)
+{
+    if (d->broker == NULL || def->synonym == NULL) {
+        return STR_NULL;
+    }
+    return d->broker->get(d->broker->ctx, str_of(def->synonym), d->arena);
+}
+
+static void describe_group_config(struct description *d, const struct config_definition *def)
+{
+    const struct config *own = config_find(d->catalog, RESOURCE_GROUP, d->resource->resource_name, str_of(def->name));
+    struct describe_configs_response_resource_result *to = add(d, str_of(def->name), def);
+    struct str started = started_with(d, def);
+    bool differs = !str_is_null(started) && !str_eq(started, str_of(def->fallback));
+    int8_t source = differs ? SOURCE_STATIC_BROKER : SOURCE_DEFAULT;
+    struct str shared = differs ? started : str_of(def->fallback);
+    to->value = own != NULL ? canonical(def, own->value, d->arena) : shared;
+    to->config_source = own != NULL ? SOURCE_GROUP : source;
+    if (own != NULL) {
+        add_synonym(d, to, to->name, to->value, SOURCE_GROUP);
+    }
+    if (def->synonym != NULL) {
+        add_synonym(d, to, str_of(def->synonym), shared, source);
+    } else if (own == NULL) {
+        add_synonym(d, to, to->name, shared, source);
+    }
+}
+
+static void describe_group(struct description *d)
+{
+    if (str_is_empty(d->resource->resource_name)) {
+        fail(d, KAFKA_INVALID_REQUEST, STR("Group name must not be empty"));
+        return;
+    }
+    for (size_t i = 0; i < group_config_count; i++) {
+        const struct config_definition *def = &group_configs[i];
+        if (!def->hidden && is_asked(d, str_of(def->name))) {
+            describe_group_config(d, def);
+        }
+    }
+}
+
+/* ---- brokers ------------------------------------------------------------------------------------------------------------------- */
+
+static const struct config_definition *broker_definition(struct str name)
+{
+    const struct config_definition *def = config_definition_find(RESOURCE_BROKER, name);
+    return def != NULL ? def : config_definition_of_synonym(name);
+}
+
+/* A value that was altered. What nobody knows the type of may be a secret: its value is not shown. */
+static void add_altered(struct description *d, struct describe_configs_response_resource_result *to, const struct config_definition *def,
+                        const struct config *set, int8_t source)
+{
+    struct str value = def != NULL ? canonical(def, set->value, d->arena) : STR_NULL;
+    if (to->synonyms.len == 0 && to->config_source == SOURCE_DEFAULT) {
+        to->value = value;
+        to->config_source = source;
+    }
+    to->is_sensitive = def == NULL;
+    to->read_only = def == NULL;
+    add_synonym(d, to, to->name, value, source);
+}
+
+static void describe_broker_config(struct description *d, struct str name, struct str started)
+{
+    const struct config_definition *def = broker_definition(name);
+    const struct config *own = config_find(d->catalog, RESOURCE_BROKER, d->resource->resource_name, name);
+    const struct config *shared = config_find(d->catalog, RESOURCE_BROKER, STR(""), name);
+    struct describe_configs_response_resource_result *to = add(d, name, def);
+    bool settable = def != NULL && (def->dynamic || config_definition_find(RESOURCE_BROKER, name) == NULL);
+    bool differs = def == NULL || !str_eq(started, str_of(def->fallback));
+    int8_t source = differs && !str_is_null(started) ? SOURCE_STATIC_BROKER : SOURCE_DEFAULT;
+    to->value = STR_NULL;
+    if (own != NULL) {
+        add_altered(d, to, def, own, SOURCE_DYNAMIC_BROKER);
+    }
+    if (shared != NULL) {
+        add_altered(d, to, def, shared, SOURCE_DYNAMIC_DEFAULT_BROKER);
+    }
+    if (own == NULL && shared == NULL) {
+        to->value = started;
+        to->config_source = source;
+    }
+    to->read_only = !settable;
+    if (!str_is_null(started)) {
+        add_synonym(d, to, name, started, source);
+    }
+}
+
+/* Names in order of both sources: what the node knows, and what was altered for it or for all. */
+static struct str next_broker_name(const struct description *d, struct str after)
+{
+    struct str resources[2] = {STR(""), d->resource->resource_name};
+    struct str next = STR_NULL;
+    if (d->broker == NULL || !d->broker->next(d->broker->ctx, after, &next)) {
+        next = STR_NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct config *config = config_at(d->catalog, RESOURCE_BROKER, resources[i], str_is_null(after) ? STR("") : after);
+        while (config != NULL && str_eq(config->name, after)) {
+            config = config_next(config);
+        }
+        if (config != NULL && (str_is_null(next) || str_cmp(config->name, next) < 0)) {
+            next = config->name;
+        }
+    }
+    return next;
+}
+
+static void describe_all_brokers(struct description *d)
+{
+    const struct config *config = config_at(d->catalog, RESOURCE_BROKER, STR(""), STR(""));
+    for (; config != NULL; config = config_next(config)) {
+        const struct config_definition *def = broker_definition(config->name);
+        if (is_asked(d, config->name)) {
+            struct describe_configs_response_resource_result *to = add(d, config->name, def);
+            add_altered(d, to, def, config, SOURCE_DYNAMIC_DEFAULT_BROKER);
+        }
+    }
+}
+
+static bool is_number(struct str name)
+{
+    for (int32_t i = name.len > 1 && name.ptr[0] == '-' ? 1 : 0; i < name.len; i++) {
+        if (name.ptr[i] < '0' || name.ptr[i] > '9') {
+            return false;
+        }
+    }
+    return name.len > 0 && name.len <= 11;
+}
+
+static void describe_broker(struct description *d)
+{
+    struct str name = d->resource->resource_name;
+    struct str self = d->broker != NULL ? d->broker->get(d->broker->ctx, STR("node.id"), d->arena) : STR_NULL;
+    if (!is_number(name)) {
+        fail(d, KAFKA_INVALID_REQUEST, arena_printf(d->arena, "Broker id must be an integer, but it is: %.*s", STR_ARG(name)));
+        return;
+    }
+    if (!str_is_null(self) && !str_eq(self, name)) {
+        fail(d, KAFKA_INVALID_REQUEST,
+             arena_printf(d->arena, "Unexpected broker id, expected %.*s or empty string, but received %.*s", STR_ARG(self),
+                          STR_ARG(name)));
+        return;
+    }
+    for (struct str key = next_broker_name(d, STR_NULL); !str_is_null(key); key = next_broker_name(d, key)) {
+        if (is_asked(d, key)) {
+            describe_broker_config(d, key, d->broker != NULL ? d->broker->get(d->broker->ctx, key, d->arena) : STR_NULL);
+        }
+    }
+}
+
+void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_resource *resource, bool synonyms,
+                             bool documentation, const struct catalog_broker_values *broker, struct arena *arena,
+                             struct describe_configs_response_result *ret)
+{
+    struct description d = {.catalog = shard0->catalog,
+                            .resource = resource,
+                            .synonyms = synonyms,
+                            .documentation = documentation,
+                            .broker = broker,
+                            .arena = arena,
+                            .ret = ret};
+    *ret = (struct describe_configs_response_result){.error_message = STR(""),
+                                                     .resource_type = resource->resource_type,
+                                                     .resource_name = resource->resource_name};
+    switch (resource->resource_type) {
+    case RESOURCE_TOPIC:
+        describe_topic(&d);
+        break;
+    case RESOURCE_GROUP:
+        describe_group(&d);
+        break;
+    case RESOURCE_BROKER:
+        if (str_is_empty(resource->resource_name)) {
+            describe_all_brokers(&d);
+        } else {
+            describe_broker(&d);
+        }
+        break;
+    default:
+        fail(&d, KAFKA_INVALID_REQUEST, arena_printf(arena, "Unsupported resource type: %d", resource->resource_type));
+        break;
+    }
+}

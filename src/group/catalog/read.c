@@ -1,0 +1,128 @@
+/* read.c: what others ask the catalogue. Everything they get points into the state and is good until the next apply. */
+#include "state.h"
+
+static bool topic_give(const struct topic *t, struct topic_view *ret)
+{
+    if (t == NULL) {
+        return false;
+    }
+    *ret = (struct topic_view){.name = t->name, .id = t->id, .partitions = t->partitions};
+    return true;
+}
+
+static bool view_by_name(const void *ctx, struct str name, struct topic_view *ret)
+{
+    const struct group_set *shard0 = ctx;
+    return topic_give(topic_find(shard0->catalog, name), ret);
+}
+
+static bool view_by_id(const void *ctx, struct uuid id, struct topic_view *ret)
+{
+    const struct group_set *shard0 = ctx;
+    return topic_give(topic_find_id(shard0->catalog, id), ret);
+}
+
+static bool view_was_deleted(const void *ctx, struct uuid id)
+{
+    const struct group_set *shard0 = ctx;
+    uint8_t key[DELETED_KEY_BYTES];
+    return entry_find(shard0->catalog, deleted_key(id, key)) != NULL;
+}
+
+void catalog_topics(const struct group_set *shard0, struct topics *ret)
+{
+    *ret = (struct topics){.ctx = shard0, .by_name = view_by_name, .by_id = view_by_id, .was_deleted = view_was_deleted};
+}
+
+static bool catalog_give(const struct topic *t, struct catalog_topic *ret)
+{
+    if (t == NULL) {
+        return false;
+    }
+    *ret = (struct catalog_topic){.name = t->name, .id = t->id, .partitions = t->partitions, .replication_factor = t->replication_factor};
+    return true;
+}
+
+bool catalog_next_topic(const struct group_set *shard0, struct str after, struct catalog_topic *ret)
+{
+    return catalog_give(topic_after(shard0->catalog, after), ret);
+}
+
+bool catalog_find_topic(const struct group_set *shard0, struct str name, struct catalog_topic *ret)
+{
+    return catalog_give(topic_find(shard0->catalog, name), ret);
+}
+
+bool catalog_find_topic_id(const struct group_set *shard0, struct uuid id, struct catalog_topic *ret)
+{
+    return catalog_give(topic_find_id(shard0->catalog, id), ret);
+}
+
+int64_t catalog_end_offset(const struct group_set *shard0, struct uuid topic_id, int32_t partition)
+{
+    uint8_t key[END_KEY_BYTES];
+    const struct entry *e = entry_find(shard0->catalog, end_key(topic_id, partition, key));
+    if (e == NULL) {
+        return 0;
+    }
+    struct topic_end_value value;
+    entry_value(e, &wire_topic_end_value, &value);
+    return value.end_offset;
+}
+
+bool catalog_next_node(const struct group_set *shard0, int32_t after, struct catalog_node *ret)
+{
+    uint8_t key[NUMBERED_KEY_BYTES];
+    if (after == INT32_MAX) {
+        return false;
+    }
+    struct bytes first = numbered_key(RECORD_NODE, after < 0 ? 0 : after + 1, key);
+    const struct entry *e = entry_find(shard0->catalog, first);
+    if (e == NULL) {
+        e = entry_after(shard0->catalog, first);
+    }
+    if (e == NULL || !entry_is(e, RECORD_NODE)) {
+        return false;
+    }
+    struct node_value value;
+    entry_value(e, &wire_node_value, &value);
+    *ret = (struct catalog_node){.node_id = (int32_t)get_be32(e->key.ptr + 2),
+                                 .incarnation = value.incarnation,
+                                 .host = value.host,
+                                 .port = value.port,
+                                 .peer_address = value.peer_address,
+                                 .rack = value.rack};
+    return true;
+}
+
+bool node_is_registered(const struct catalog *c, int32_t node_id)
+{
+    uint8_t key[NUMBERED_KEY_BYTES];
+    return node_id >= 0 && entry_find(c, numbered_key(RECORD_NODE, node_id, key)) != NULL;
+}
+
+bool catalog_config(const struct group_set *shard0, int8_t resource_type, struct str resource, struct str name, struct str *ret)
+{
+    const struct config *config = config_find(shard0->catalog, resource_type, resource, name);
+    if (config == NULL) {
+        return false;
+    }
+    *ret = config->value;
+    return true;
+}
+
+bool catalog_next_config_resource(const struct group_set *shard0, int8_t resource_type, struct str after, struct str *ret)
+{
+    if (resource_type == RESOURCE_TOPIC) { /* every topic has configs, if only defaults */
+        const struct topic *t = topic_after(shard0->catalog, after);
+        if (t != NULL) {
+            *ret = t->name;
+        }
+        return t != NULL;
+    }
+    const struct config *config = config_after_resource(shard0->catalog, resource_type, after);
+    if (config != NULL) {
+        *ret = config->resource;
+    }
+    return config != NULL;
+}
