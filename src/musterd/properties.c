@@ -199,7 +199,7 @@ int properties_parse(struct str text, struct arena *arena, properties_fn *each, 
             line_number++;
             continue;
         }
-        struct str raw_key, raw_value, key, value;
+        struct str raw_key, raw_value, key = STR_NULL, value = STR_NULL;
         split(logical_line(&p, end, &line_number, joined), &raw_key, &raw_value);
         int rc = unescape(raw_key, arena, &key);
         if (rc == 0) {
