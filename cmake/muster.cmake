@@ -4,7 +4,7 @@
 #       static library muster_NAME. Its folder is on its own include path and on no one else's. PUBLIC libraries come along for
 #       whoever links it, PRIVATE ones stay inside.
 #   muster_program(NAME SOURCES main.c [LIBS libs..])
-#       executable bin/NAME; `muster_programs` builds all of these.
+#       executable bin/NAME.
 #   muster_test(NAME SOURCES a_test.c [LIBS libs..] [PRIVATE_OF libs..] [LABEL unit] [TIMEOUT 60] [ARGS ..] [WRAP functions..])
 #       cmocka program bin/tests/NAME, registered with ctest as LABEL/NAME under its label. PRIVATE_OF puts the private headers of
 #       these libraries (muster_NAME) on its include path: for tests only. WRAP interposes functions at link time (--wrap).
@@ -84,8 +84,6 @@ function(muster_library name)
     target_link_libraries(muster_${name} PUBLIC muster_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-add_custom_target(muster_programs)
-
 function(muster_program name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -94,7 +92,6 @@ function(muster_program name)
     add_executable(${name} ${arg_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE muster_options ${arg_LIBS})
-    add_dependencies(muster_programs ${name})
 endfunction()
 
 function(muster_test name)
