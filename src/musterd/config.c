@@ -20,7 +20,7 @@
 #define NUMBER(kind, field, key, default, min, max, flags, help)                                                                           \
     {key, kind, flags, AT(field), UNLESS_REQUIRED(flags, #default), min, max, NULL, help},
 
-const struct config_key config_keys[] = {
+const struct config_row config_keys[] = {
 #define BOOL(field, key, default, flags, help)            {key, CONFIG_BOOL, flags, AT(field), #default, 0, 1, "true|false", help},
 #define INT16(field, key, default, min, max, flags, help) NUMBER(CONFIG_INT16, field, key, default, min, max, flags, help)
 #define INT32(field, key, default, min, max, flags, help) NUMBER(CONFIG_INT32, field, key, default, min, max, flags, help)
@@ -52,7 +52,7 @@ const struct config_section config_sections[] = {
 };
 const size_t config_section_count = COUNT_OF(config_sections);
 
-const struct config_key *config_find(struct str name)
+const struct config_row *config_find(struct str name)
 {
     for (size_t i = 0; i < config_key_count; i++) {
         if (str_eq(name, str_of(config_keys[i].name))) {
@@ -130,13 +130,13 @@ void config_each_entry(const char *list, void (*each)(void *ctx, struct str entr
     }
 }
 
-static int refuse_choice(const struct config_key *key, struct str text, struct buf *errors)
+static int refuse_choice(const struct config_row *key, struct str text, struct buf *errors)
 {
     config_complain(errors, "%s: '%.*s' is not one of %s", key->name, STR_ARG(text), key->choices);
     return MUSTER_E_INVALID;
 }
 
-static int parse_number(const struct config_key *key, struct str text, int64_t *ret, struct buf *errors)
+static int parse_number(const struct config_row *key, struct str text, int64_t *ret, struct buf *errors)
 {
     char digits[32];
     char *end = digits;
@@ -161,7 +161,7 @@ static int parse_number(const struct config_key *key, struct str text, int64_t *
 
 /* What a list may hold, checked entry by entry. */
 struct list_check {
-    const struct config_key *key;
+    const struct config_row *key;
     struct buf *errors;
     int rc;
 };
@@ -174,7 +174,7 @@ static void check_entry(void *ctx, struct str entry)
     }
 }
 
-static int set_text(struct config *c, const struct config_key *key, struct str text, struct buf *errors)
+static int set_text(struct config *c, const struct config_row *key, struct str text, struct buf *errors)
 {
     char *copy = arena_get(&c->memory, (size_t)text.len + 1); /* zeroed, so it ends by itself */
     memcpy(copy, text.ptr, (size_t)text.len);
@@ -189,7 +189,7 @@ static int set_text(struct config *c, const struct config_key *key, struct str t
     return 0;
 }
 
-static int set_choice(struct config *c, const struct config_key *key, struct str text, struct buf *errors)
+static int set_choice(struct config *c, const struct config_row *key, struct str text, struct buf *errors)
 {
     int32_t index = choice_index(key->choices, text);
     if (index < 0) {
@@ -203,7 +203,7 @@ static int set_choice(struct config *c, const struct config_key *key, struct str
     return 0;
 }
 
-static int set_number(struct config *c, const struct config_key *key, struct str text, struct buf *errors)
+static int set_number(struct config *c, const struct config_row *key, struct str text, struct buf *errors)
 {
     void *field = (char *)c + key->offset;
     int64_t value = 0;
@@ -221,7 +221,7 @@ static int set_number(struct config *c, const struct config_key *key, struct str
     return 0;
 }
 
-static int set_key(struct config *c, const struct config_key *key, struct str text, struct buf *errors)
+static int set_key(struct config *c, const struct config_row *key, struct str text, struct buf *errors)
 {
     text = config_trim(text);
     switch (key->kind) {
@@ -238,7 +238,7 @@ static int set_key(struct config *c, const struct config_key *key, struct str te
 
 int config_set(struct config *c, struct str name, struct str text, struct buf *errors)
 {
-    const struct config_key *key = config_find(name);
+    const struct config_row *key = config_find(name);
     if (key == NULL) {
         struct arena scratch;
         arena_init(&scratch, 0);
@@ -257,7 +257,7 @@ void config_init(struct config *c)
     arena_init(&c->memory, 0);
     buf_init(&errors, 0);
     for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+        const struct config_row *key = &config_keys[i];
         bool is_text = key->kind == CONFIG_STRING || key->kind == CONFIG_LIST;
         if (key->default_text != NULL || is_text) {
             MUSTER_CHECK(set_key(c, key, str_of(key->default_text != NULL ? key->default_text : ""), &errors) == 0);
@@ -271,7 +271,7 @@ void config_fini(struct config *c)
     arena_fini(&c->memory);
 }
 
-struct str config_text(const struct config *c, const struct config_key *key, struct arena *arena)
+struct str config_text(const struct config *c, const struct config_row *key, struct arena *arena)
 {
     const void *field = (const char *)c + key->offset;
     const char *text;
@@ -294,7 +294,7 @@ struct str config_text(const struct config *c, const struct config_key *key, str
     return str_of(text);
 }
 
-bool config_is_default(const struct config *c, const struct config_key *key)
+bool config_is_default(const struct config *c, const struct config_row *key)
 {
     struct arena scratch;
     arena_init(&scratch, 0);

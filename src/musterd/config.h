@@ -37,7 +37,7 @@ struct config {
     struct arena memory; /* of the texts */
 };
 
-struct config_key {
+struct config_row {
     const char *name;
     enum config_kind kind;
     int flags;
@@ -48,9 +48,9 @@ struct config_key {
     const char *help;
 };
 
-extern const struct config_key config_keys[]; /* in the order of the manual */
+extern const struct config_row config_keys[]; /* in the order of the manual */
 extern const size_t config_key_count;
-const struct config_key *config_find(struct str name); /* NULL when there is no such key */
+const struct config_row *config_find(struct str name); /* NULL when there is no such key */
 
 void config_init(struct config *c); /* every key at its default */
 void config_fini(struct config *c);
@@ -90,8 +90,8 @@ bool config_parse_endpoint(struct str text, struct config_endpoint *ret);
 /* ---- for people ----------------------------------------------------------------------------------------------------------------- */
 
 /* The effective value as text, as it would stand in a file. */
-struct str config_text(const struct config *c, const struct config_key *key, struct arena *arena);
-bool config_is_default(const struct config *c, const struct config_key *key);
+struct str config_text(const struct config *c, const struct config_row *key, struct arena *arena);
+bool config_is_default(const struct config *c, const struct config_row *key);
 /* The whole effective configuration, a line `key=value` each, in the order of the manual. */
 void config_dump(const struct config *c, struct buf *out);
 /* --help-config: the manual. */

@@ -235,7 +235,7 @@ static int check_required(const struct config *c, struct buf *errors)
     struct arena scratch;
     arena_init(&scratch, 0);
     for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+        const struct config_row *key = &config_keys[i];
         struct str text = config_text(c, key, &scratch);
         bool missing = str_is_empty(text) || (key->kind == CONFIG_INT32 && str_eq(text, STR("0")));
         if ((key->flags & CONFIG_REQUIRED) != 0 && missing) {

@@ -26,7 +26,7 @@ static void print_wrapped(FILE *out, const char *text)
     }
 }
 
-static void print_type(FILE *out, const struct config_key *key)
+static void print_type(FILE *out, const struct config_row *key)
 {
     switch (key->kind) {
     case CONFIG_BOOL:
@@ -47,7 +47,7 @@ static void print_type(FILE *out, const struct config_key *key)
     }
 }
 
-static void print_key(FILE *out, const struct config_key *key)
+static void print_key(FILE *out, const struct config_row *key)
 {
     fprintf(out, "\n  %s", key->name);
     if (key->default_text == NULL) {

@@ -66,7 +66,7 @@ static int distance(struct str a, struct str b)
 
 struct str config_hint(struct str unknown, struct arena *arena)
 {
-    const struct config_key *closest = NULL;
+    const struct config_row *closest = NULL;
     int least = 1 + (unknown.len < 60 ? unknown.len / 4 : 15);
     for (size_t i = 0; i < config_key_count; i++) {
         int d = distance(unknown, str_of(config_keys[i].name));
@@ -103,7 +103,7 @@ struct loader {
 static void set_entry(void *ctx, int line, struct str name, struct str value)
 {
     struct loader *loader = ctx;
-    const struct config_key *key = config_find(name);
+    const struct config_row *key = config_find(name);
     struct buf why;
     if (key != NULL && loader->lines[key - config_keys] != 0) {
         config_complain(loader->errors, "%s:%d: %s: was already set in line %d", loader->path, line, key->name,

@@ -68,6 +68,13 @@ INT32(max_connections_per_ip, "max.connections.per.ip", 2147483647, 1, 214748364
 INT32(connection_max_inflight, "muster.connection.max.inflight", 1000, 1, 1000000, NONE,
       "Requests of one connection that may be unanswered at once; beyond that its socket is not read until an answer has left.")
 
+INT64(queued_max_request_bytes, "queued.max.request.bytes", 268435456, -1, 1125899906842624, NONE,
+      "Memory that requests which have arrived, whole or in part, may take together; beyond it sockets are not read. -1, Kafka's default: no limit.")
+INT32(connection_max_output_bytes, "muster.connection.max.output.bytes", 1048576, 65536, 1073741824, NONE,
+      "Answers that may wait for a client that does not read them; beyond it none of its requests is taken until it does.")
+STRING(rack, "broker.rack", "", NONE,
+      "Where this node stands, as clients see it in the list of nodes.")
+
 SECTION(classic, "Classic groups")
 
 LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic", "classic", NONE,
@@ -161,6 +168,8 @@ SECTION(process, "The process")
 
 INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
       "Threads for what takes long: snapshots and their compression.")
+STRING(admin_listener, "muster.admin.listener", "", NONE,
+      "HOST:PORT on which GET /metrics and GET /health are answered, without authentication. Empty: nowhere.")
 ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", DYNAMIC,
       "Least important messages that are written to standard error.")
 

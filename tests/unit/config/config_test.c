@@ -59,7 +59,7 @@ static int parse(struct fixture *f, const char *text)
 /* The value of a key as text. */
 static const char *value_of(struct fixture *f, const char *name)
 {
-    const struct config_key *key = config_find(str_of(name));
+    const struct config_row *key = config_find(str_of(name));
     assert_non_null(key);
     return arena_printf(&f->arena, "%.*s", STR_ARG(config_text(&f->config, key, &f->arena))).ptr;
 }
@@ -68,7 +68,7 @@ static void names_are_unique_and_defaults_are_themselves(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+        const struct config_row *key = &config_keys[i];
         assert_ptr_equal(config_find(str_of(key->name)), key);
         assert_true(strlen(key->help) > 10);
         if (key->default_text != NULL) {
@@ -85,7 +85,7 @@ static void every_number_keeps_its_range(void **state)
 {
     struct fixture *f = *state;
     for (size_t i = 0; i < config_key_count; i++) {
-        const struct config_key *key = &config_keys[i];
+        const struct config_row *key = &config_keys[i];
         if (key->kind != CONFIG_INT16 && key->kind != CONFIG_INT32 && key->kind != CONFIG_INT64) {
             continue;
         }
