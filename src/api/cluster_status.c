@@ -22,12 +22,13 @@ static void show_node(struct api *a, const struct api_peer *peer, struct cluster
     }
 }
 
+/* A leader is one that serves: from its election until an entry of its own term is applied it counts as a candidate. */
 static int8_t role_of(const struct replica_shard_status *status)
 {
-    if (status->role != REPLICA_FOLLOWER) {
+    if (status->role == REPLICA_SERVING || status->role == REPLICA_HANDING_OVER) {
         return ROLE_LEADER;
     }
-    return status->leader == 0 ? ROLE_CANDIDATE : ROLE_FOLLOWER;
+    return status->role == REPLICA_LEADER || status->leader == 0 ? ROLE_CANDIDATE : ROLE_FOLLOWER;
 }
 
 static void show_shard(struct api *a, uint32_t shard, struct cluster_status_response_shard_status *ret)
