@@ -210,7 +210,6 @@ static int check_peers(const struct config *c, struct buf *errors)
 {
     struct config_peer peers[CONFIG_MAX_PEERS];
     struct peer_reader reader = {.errors = errors, .peers = peers};
-    struct config_endpoint own;
     config_each_entry(c->peers, read_peer, &reader);
     bool found = false;
     for (size_t i = 0; i < reader.count; i++) {
@@ -220,14 +219,21 @@ static int check_peers(const struct config *c, struct buf *errors)
         config_complain(errors, "muster.peers: node.id %" PRId32 " is not among them", c->node_id);
         reader.rc = MUSTER_E_INVALID;
     }
-    if (c->peer_listener[0] != '\0' && !config_parse_endpoint(str_of(c->peer_listener), &own)) {
-        config_complain(errors, "muster.peer.listener: '%s' is not HOST:PORT", c->peer_listener);
-        reader.rc = MUSTER_E_INVALID;
-    }
     return reader.rc;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------------------------------ */
+
+/* Of a key whose value is one address, or nothing. */
+static int check_endpoint(const char *key, const char *text, struct buf *errors)
+{
+    struct config_endpoint at;
+    if (text[0] == '\0' || config_parse_endpoint(str_of(text), &at)) {
+        return 0;
+    }
+    config_complain(errors, "%s: '%s' is not HOST:PORT", key, text);
+    return MUSTER_E_INVALID;
+}
 
 static int check_required(const struct config *c, struct buf *errors)
 {
@@ -274,6 +280,8 @@ int config_validate(const struct config *c, struct buf *errors)
         check_required(c, errors),
         check_listeners(c, errors),
         check_peers(c, errors),
+        check_endpoint("muster.peer.listener", c->peer_listener, errors),
+        check_endpoint("muster.admin.listener", c->admin_listener, errors),
         check_order(c, "group.min.session.timeout.ms", 1, "group.max.session.timeout.ms", errors),
         check_order(c, "muster.heartbeat.interval.ms", 2, "muster.election.timeout.ms", errors),
         check_order(c, "muster.entry.max.bytes", 2, "muster.log.segment.bytes", errors),

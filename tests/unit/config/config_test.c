@@ -205,6 +205,7 @@ static void keys_are_judged_together(void **state)
          "advertised.listeners: 'PLAINTEXT://0.0.0.0:9192' is no address that clients could connect to\n"},
         {"advertised.listeners", "PLAINTEXT://a:1,PLAINTEXT://b:2", "advertised.listeners: one is enough, not 2\n"},
         {"muster.peer.listener", "127.0.0.1", "muster.peer.listener: '127.0.0.1' is not HOST:PORT\n"},
+        {"muster.admin.listener", "9464", "muster.admin.listener: '9464' is not HOST:PORT\n"},
         {"muster.peers", "1@a:1,3@b:2", "muster.peers: node.id 2 is not among them\n"},
         {"muster.peers", "2@a:1,2@b:2", "muster.peers: '2@b:2' has the id or the address of another one\n"},
         {"muster.peers", "1@a:1,2@a:1", "muster.peers: '2@a:1' has the id or the address of another one\n"},
