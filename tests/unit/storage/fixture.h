@@ -17,7 +17,7 @@
 
 #include "mem_port.h"
 
-enum { TWIN_SHARDS = 3, TWIN_ENTRIES = 4096 };
+enum { TWIN_SHARDS = 3, TWIN_ENTRIES = 1024 };
 
 struct twin_entry { uint64_t term; uint64_t hash; int32_t len; uint8_t type; };
 struct twin_shard {
