@@ -250,6 +250,7 @@ static void recovered_shard(void *ctx, uint32_t shard, const struct store_shard_
     s->found = *state;
     s->snapshot_index = state->snapshot_index;
     s->snapshot_term = state->snapshot_term;
+    s->disk_trim = state->first_index > 0 ? state->first_index - 1 : 0;
     if (state->first_index <= state->last_index && state->first_index > 0) {
         s->log.first = state->first_index;
         s->log.last = state->first_index - 1;
@@ -468,6 +469,7 @@ void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event e
     }
     if (connected) {
         p->dead = false;
+        install_connected(core, node);
     }
     if (event == CORE_PEER_REFUSED && !p->dead) {
         p->dead = true;
@@ -502,6 +504,7 @@ size_t core_jobs(const struct replica *core)
 void core_forget_jobs(struct replica *core)
 {
     core->jobs = 0;
+    snapshot_forget_job(core);
 }
 
 void core_stats(const struct replica *core, struct core_stats *ret)

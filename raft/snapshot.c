@@ -77,6 +77,7 @@ static uint64_t tail_bytes(const struct replica *core)
 static void want_mark(struct shard *s, uint64_t index, uint64_t term, bool keep_tail)
 {
     uint64_t trim = keep_tail ? log_tail(&s->log, index, tail_bytes(s->core)) - 1 : index;
+    trim = trim > s->disk_trim ? trim : s->disk_trim;    /* memory may keep a longer tail than the disk */
     s->mark = (struct mark){ .index = index, .term = term, .trim = trim };
     s->mark_wanted = true;
 }
@@ -197,6 +198,7 @@ void snapshot_marked(struct shard *s, const struct mark *mark)
         shard_step(s, &event);
         log_trim(&s->log, s->raft.trail.offset + 1, &core->limbo);
     }
+    s->disk_trim = mark->trim;
     core->host.trim(core->host.ctx, s->id, mark->trim);
 }
 
@@ -212,6 +214,13 @@ bool snapshot_busy(struct shard *s)
     }
     taking_free(s->core);
     return false;
+}
+
+void snapshot_forget_job(struct replica *core)
+{
+    if (core->taking != NULL) {
+        core->taking->busy = false;
+    }
 }
 
 void snapshot_abort(struct replica *core)

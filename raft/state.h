@@ -97,6 +97,7 @@ struct shard {
     uint64_t snapshot_index, snapshot_term;
     uint64_t config_index;               /* of the newest committed configuration */
     struct buf config;                   /* ... as the library encodes it */
+    uint64_t disk_trim;                  /* the log on disk begins behind this entry */
     bool snapshot_hint;
     struct receiving *receiving;         /* a snapshot that arrives or is being restored */
 
@@ -223,12 +224,14 @@ void snapshot_tick(struct replica *core);
 void snapshot_marked(struct shard *s, const struct mark *mark);  /* the log names the snapshot now */
 int  snapshot_restore(struct shard *s, char *ret_text);  /* at start, blocking */
 void snapshot_abort(struct replica *core);
+void snapshot_forget_job(struct replica *core);
 bool snapshot_busy(struct shard *s);                     /* a snapshot of this shard is being written; if so it is cancelled */
 int  config_decode(struct bytes data, struct raft_configuration *ret);
 void install_offer(struct shard *s, uint32_t node);
 void install_wanted(struct shard *s, struct raft_update *update);        /* the library agrees: replace the state */
 void install_marked(struct shard *s, const struct mark *mark);
 int  install_message(struct replica *core, struct peer *p, const struct message *m);
+void install_connected(struct replica *core, uint32_t node);
 void install_tick(struct replica *core);
 void install_close(struct replica *core);
 

@@ -100,6 +100,9 @@ size_t wire_write(const struct wire_msg *msg, int16_t version, const void *value
 /* size + write into the arena. */
 struct bytes wire_encode(const struct wire_msg *msg, int16_t version, const void *value, struct arena *arena);
 
+/* Copies into the arena whatever strings and bytes of the value point to, at any depth; the arrays themselves stay where they are. */
+void wire_own(const struct wire_type *type, void *value, struct arena *arena);
+
 /* One line of JSON of a decoded message, without newline: field names of the schema, uuids in Kafka's text form, bytes as base64 (a
  * classic subscription or assignment is opaque here). Appends to out; 0 or LIMIT. The form is stable: golden tests and the CLI print it. */
 int wire_dump(const struct wire_msg *msg, int16_t version, const void *value, struct buf *out);

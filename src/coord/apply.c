@@ -23,12 +23,15 @@ static void release(struct shard *s, struct flight *f)
     flight_free(f);
 }
 
-/* muster.classic.rebalance.signal = close: the seed's second option. Members that have a join parked are spared. */
-static void close_members(struct shard *s, struct gate *g)
+static bool rebalancing(const struct shard *s, const struct gate *g)
 {
     struct group_listing listing;
-    if (!group_listing(s->set, g->id, &listing) || !str_eq(listing.state, STR("PreparingRebalance")))
-        return;
+    return !g->catalog && group_listing(s->set, g->id, &listing) && str_eq(listing.state, STR("PreparingRebalance"));
+}
+
+/* muster.classic.rebalance.signal = close: the seed's second option. Members that have a join parked are spared. */
+static void close_members(struct shard *s, const struct gate *g)
+{
     for (size_t i = 0; i < s->timers.heap_len; i++) {
         const struct timer *t = s->timers.heap[i];
         if (t->what.kind != GROUP_TIMER_SESSION || t->connection == 0 || !str_eq(t->what.group_id, g->id))
@@ -41,6 +44,12 @@ static void close_members(struct shard *s, struct gate *g)
     }
 }
 
+static void note_rebalances(struct shard *s, const struct flight *f)
+{
+    for (size_t i = 0; i < f->gate_count; i++)
+        f->gates[i]->was_rebalancing = rebalancing(s, f->gates[i]);
+}
+
 static void poll_waiting(struct shard *s, struct gate *g)
 {
     struct request_list parked;
@@ -48,17 +57,13 @@ static void poll_waiting(struct shard *s, struct gate *g)
     request_list_move(&g->waiting, &parked);
     uint64_t phase = group_phase(s->set, g->id);
     struct coord_request *r;
-    bool moved = false;
     while ((r = request_list_take(&parked)) != NULL) {
         if (r->in.phase == phase) {
             request_list_add(&g->waiting, r);
             continue;
         }
-        moved = true;
         request_poll(s, r);
     }
-    if (moved && s->coord->options.close_on_rebalance && s->role == REPLICA_SERVING)
-        close_members(s, g);
 }
 
 static void drain_queue(struct shard *s, struct gate *g)
@@ -83,6 +88,10 @@ void gates_reconsider(struct shard *s)
         g->pins++;
         if (!g->catalog && g->waiting.count > 0)
             poll_waiting(s, g);
+        if (s->coord->options.close_on_rebalance && !g->was_rebalancing && rebalancing(s, g)) {
+            g->was_rebalancing = true;
+            close_members(s, g);
+        }
         if (g->queue.count > 0)
             drain_queue(s, g);
         g->pins--;
@@ -104,9 +113,11 @@ static void catalog_applied(struct coord *c)
         held_release(&c->shards[i]);
 }
 
-void shard_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry)
+void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry)
 {
     struct coord *c = s->coord;
+    if (c->options.close_on_rebalance && s->flights != NULL && s->flights->index == index)
+        note_rebalances(s, s->flights);
     if (entry.len > 0) {
         const char *why = "";
         arena_clear(&s->scratch);
@@ -125,7 +136,7 @@ void shard_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes en
         catalog_applied(c);
 }
 
-void shard_confirmed(struct shard *s, uint64_t term, uint64_t round)
+void coord_confirmed(struct shard *s, uint64_t term, uint64_t round)
 {
     if (term != s->term || s->role == REPLICA_FOLLOWER)
         return;

@@ -29,7 +29,7 @@ static void shard_fini(struct shard *s)
     if (s->coord == NULL)
         return;
     if (s->role != REPLICA_FOLLOWER)
-        shard_role(s, REPLICA_FOLLOWER, s->term, 0);
+        coord_role(s, REPLICA_FOLLOWER, s->term, 0);
     turn_fini(&s->turn);
     arena_fini(&s->scratch);
     timer_set_fini(&s->timers);
@@ -79,17 +79,17 @@ static struct shard *shard_at(void *ctx, uint32_t shard)
 
 static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader)
 {
-    shard_role(shard_at(ctx, shard), role, term, leader);
+    coord_role(shard_at(ctx, shard), role, term, leader);
 }
 
 static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, struct bytes entry)
 {
-    shard_apply(shard_at(ctx, shard), index, term, entry);
+    coord_apply(shard_at(ctx, shard), index, term, entry);
 }
 
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
 {
-    shard_confirmed(shard_at(ctx, shard), term, round);
+    coord_confirmed(shard_at(ctx, shard), term, round);
 }
 
 static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t term)
@@ -272,7 +272,7 @@ void coord_turn_begin(struct coord *c, int64_t now_us)
 #endif
     }
     for (uint32_t i = 0; i < c->options.shard_count; i++)
-        shard_advance(&c->shards[i], elapsed);
+        coord_advance(&c->shards[i], elapsed);
     if (c->retention_next_us == 0)
         c->retention_next_us = now_us + c->options.retention_check_us;
     if (now_us < c->retention_next_us)

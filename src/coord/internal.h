@@ -43,6 +43,7 @@ struct gate {
     struct record *turn_records;
     size_t turn_record_count, turn_record_cap; /* membership records, for a late overlay */
     struct group_set *overlay;
+    bool was_rebalancing;                /* before the entry being applied */
     uint32_t pins; /* held by a loop that will look at it again */
 };
 RB_HEAD(gate_tree, gate);
@@ -172,12 +173,12 @@ struct flight *flight_take(struct shard *s); /* the oldest in flight; its gates 
 void flight_free(struct flight *f);
 
 /* ---- role.c ---- */
-void shard_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader);
-void shard_advance(struct shard *s, int64_t elapsed_us); /* live time, if leadership is sure */
+void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader);
+void coord_advance(struct shard *s, int64_t elapsed_us); /* live time, if leadership is sure */
 
 /* ---- apply.c ---- */
-void shard_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry);
-void shard_confirmed(struct shard *s, uint64_t term, uint64_t round);
+void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry);
+void coord_confirmed(struct shard *s, uint64_t term, uint64_t round);
 void gates_reconsider(struct shard *s); /* everything in s->opened: parked requests first, then the queue */
 
 /* ---- sweep.c: requests of coord's own ---- */

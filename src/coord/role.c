@@ -99,7 +99,7 @@ static void take_office(struct shard *s)
     }
 }
 
-void shard_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader)
+void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader)
 {
     enum replica_role before = s->role;
     bool same_office = term == s->term && (before == REPLICA_SERVING || before == REPLICA_HANDING_OVER);
@@ -123,7 +123,7 @@ void shard_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
 }
 
 /* Deadlines stand still while the node may have lost its office without knowing. */
-void shard_advance(struct shard *s, int64_t elapsed_us)
+void coord_advance(struct shard *s, int64_t elapsed_us)
 {
     if (s->role != REPLICA_SERVING && s->role != REPLICA_HANDING_OVER)
         return;

@@ -8,13 +8,13 @@ enum group_op_class group_op_class(enum group_op_kind kind)
     switch (kind) {
     case GROUP_JOIN:
     case GROUP_SYNC:
+    case GROUP_HEARTBEAT:
     case GROUP_LEAVE:
     case GROUP_TIMER:
     case GROUP_TAKEOVER:
         return GROUP_CLASS_MEMBERSHIP;
     case GROUP_OFFSET_COMMIT:
         return GROUP_CLASS_COMMIT;
-    case GROUP_HEARTBEAT:
     case GROUP_OFFSET_FETCH:
     case GROUP_DESCRIBE:
         return GROUP_CLASS_READ;
@@ -134,6 +134,48 @@ static void dispatch(struct decision *d)
     }
 }
 
+/* The type behind the array field of that name: what an answer for one of many groups is made of. */
+static const struct wire_type *part_of(const struct wire_msg *msg, const char *field)
+{
+    for (uint32_t i = 0; i < msg->type->field_count; i++) {
+        if (str_eq(str_of(msg->type->fields[i].name), str_of(field))) {
+            return msg->type->fields[i].type;
+        }
+    }
+    MUSTER_CHECK(false);
+    return NULL;
+}
+
+/* The answers that show bytes of the state; the others hold numbers and what the request said. */
+static const struct wire_type *shows_state(enum group_op_kind kind)
+{
+    switch (kind) {
+    case GROUP_JOIN:
+        return wire_join_group_response.type;
+    case GROUP_SYNC:
+        return wire_sync_group_response.type;
+    case GROUP_OFFSET_FETCH:
+        return part_of(&wire_offset_fetch_response, "Groups");
+    case GROUP_DESCRIBE:
+        return part_of(&wire_describe_groups_response, "Groups");
+    case CATALOG_CREATE_TOPICS:
+        return wire_create_topics_response.type;
+    case CATALOG_DELETE_TOPICS:
+        return wire_delete_topics_response.type;
+    default:
+        return NULL;
+    }
+}
+
+/* An answer may have to wait, and the state moves on meanwhile. */
+static void own_answer(const struct decision *d)
+{
+    const struct wire_type *type = d->out->answer != NULL ? shows_state(d->op->kind) : NULL;
+    if (type != NULL) {
+        wire_own(type, (void *)(uintptr_t)d->out->answer, d->arena);
+    }
+}
+
 void group_decide(const struct group_set *set, const struct group_op *op, struct arena *arena, struct group_out *ret)
 {
     memset(ret, 0, sizeof *ret);
@@ -142,4 +184,5 @@ void group_decide(const struct group_set *set, const struct group_op *op, struct
     ret->rule = "";
     struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
     dispatch(&d);
+    own_answer(&d);
 }

@@ -274,13 +274,15 @@ static void send_sync(struct sim_client *c)
     m->generation_id = c->generation;
     m->member_id = own(r, c->member_id);
     m->group_instance_id = instance(r);
+    m->protocol_type = STR("sim");
+    m->protocol_name = STR("bits");
     if (c->leader) {
         m->assignments.v = ARENA_NEW(&r->arena, struct sync_group_request_assignment, c->member_count);
         m->assignments.len = (int32_t)c->member_count;
         for (uint32_t i = 0; i < c->member_count; i++) {
             uint8_t *bits = ARENA_NEW(&r->arena, uint8_t, 1);
             for (uint32_t p = 0; p < SIM_PARTITIONS; p++)
-                *bits |= p % c->member_count == i ? (uint8_t)(1u << p) : 0;
+                *bits = (uint8_t)(*bits | (p % c->member_count == i ? 1u << p : 0));
             m->assignments.v[i] = (struct sync_group_request_assignment){own(r, c->members[i]), {bits, 1}};
         }
     }
@@ -440,6 +442,8 @@ static void joined(struct sim_client *c, const struct reply *a)
     c->member_count = a->member_count;
     memcpy(c->members, a->members, sizeof(c->members));
     c->state = CLIENT_SYNCING;
+    sim_say(c->sim, "client=%u group=%u joined generation=%d member=%s%s members=%u", c->number, c->group, c->generation, c->member_id, c->leader ? " leads" : "",
+            c->member_count);
     check_generation(c->sim, c->group, a->generation, c->sent_us, c->sim->now_us);
 }
 
@@ -450,10 +454,11 @@ static void synced(struct sim_client *c, const struct reply *a)
     c->state = CLIENT_STABLE;
     c->owned = a->owned;
     c->last_good_sent_us = 0;
+    sim_say(c->sim, "client=%u group=%u synced generation=%d owns=%02x", c->number, c->group, c->generation, c->owned);
     c->next_heartbeat_us = c->sim->now_us + HEARTBEAT_US;
     for (int32_t p = 0; p < SIM_PARTITIONS; p++) {
         if (c->owned & (1u << p))
-            check_owner(c->sim, c->group, c->generation, p, c->member_id);
+            check_owner(c->sim, c->group, c->generation, p, c->kind == CLIENT_STATIC ? c->instance_id : c->member_id);
     }
 }
 

@@ -208,6 +208,7 @@ static struct call *heartbeat(struct world *w, const char *group, struct str mem
     m->generation_id = generation;
     m->member_id = arena_str(&c->arena, member);
     c->request.op.request = m;
+    c->request.connection = 9;
     coord_submit(w->coord, &c->request);
     return c;
 }

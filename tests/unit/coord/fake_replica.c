@@ -43,8 +43,8 @@ struct replica_events *fake_events(struct replica *r)
 
 void fake_role(struct replica *r, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader)
 {
-    if (role == REPLICA_FOLLOWER)
-        r->count = 0; /* proposals of the old term are gone */
+    while (role == REPLICA_FOLLOWER && r->count > 0) /* proposals of the old term are gone */
+        free((void *)(uintptr_t)r->proposed[--r->count].data.ptr);
     r->term[shard] = term;
     r->role[shard] = role;
     r->events.role(r->events.ctx, shard, role, term, leader);
