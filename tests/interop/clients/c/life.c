@@ -15,11 +15,11 @@
 #include <string.h>
 #include <time.h>
 
-#define WAIT_MS 30000
+#define WAIT_MS   30000
 #define COMMITTED 5
 
 static const char *bootstrap;
-static int64_t lowest_offset;    /* a message below it means that a member did not resume where the group had committed */
+static int64_t lowest_offset; /* a message below it means that a member did not resume where the group had committed */
 
 __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
 {
@@ -50,6 +50,17 @@ static int64_t now_ms(void)
 
     clock_gettime(CLOCK_MONOTONIC, &ts);
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t number(const char *text)
+{
+    char *end;
+    int64_t value = strtoll(text, &end, 10);
+
+    if (end == text || *end != '\0') {
+        fail("'%s' is not a number", text);
+    }
+    return value;
 }
 
 static void set(rd_kafka_conf_t *conf, const char *name, const char *value)
@@ -149,8 +160,7 @@ static void expect_described(rd_kafka_t *rk, const char *group, rd_kafka_consume
     if (error != NULL && rd_kafka_error_code(error) != RD_KAFKA_RESP_ERR_NO_ERROR) {
         fail("describe group: %s", rd_kafka_error_string(error));
     }
-    if (rd_kafka_ConsumerGroupDescription_state(rows[0]) != state ||
-        rd_kafka_ConsumerGroupDescription_member_count(rows[0]) != members) {
+    if (rd_kafka_ConsumerGroupDescription_state(rows[0]) != state || rd_kafka_ConsumerGroupDescription_member_count(rows[0]) != members) {
         fail("the group is %s with %zu members", rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(rows[0])),
              rd_kafka_ConsumerGroupDescription_member_count(rows[0]));
     }
@@ -361,8 +371,9 @@ static int life(const char *run)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: librdkafka-life [make TOPIC PARTITIONS | commit GROUP TOPIC PARTITION OFFSET | committed GROUP TOPIC PARTITION | "
-                    "delete GROUP]\n");
+    fprintf(stderr,
+            "usage: librdkafka-life [make TOPIC PARTITIONS | commit GROUP TOPIC PARTITION OFFSET | committed GROUP TOPIC PARTITION | "
+            "delete GROUP]\n");
     return 2;
 }
 
@@ -371,7 +382,7 @@ static int commit_command(char **argv)
     rd_kafka_t *rk = client(argv[0], "librdkafka-commit");
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
 
-    rd_kafka_topic_partition_list_add(list, argv[1], atoi(argv[2]))->offset = atoll(argv[3]);
+    rd_kafka_topic_partition_list_add(list, argv[1], (int)number(argv[2]))->offset = number(argv[3]);
     commit_list(rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_destroy(rk);
@@ -391,14 +402,14 @@ int main(int argc, char **argv)
         return life(run);
     }
     if (argc == 4 && strcmp(argv[1], "make") == 0) {
-        make_topic(client(NULL, "librdkafka-admin"), argv[2], atoi(argv[3]));
+        make_topic(client(NULL, "librdkafka-admin"), argv[2], (int)number(argv[3]));
         return 0;
     }
     if (argc == 6 && strcmp(argv[1], "commit") == 0) {
         return commit_command(argv + 2);
     }
     if (argc == 5 && strcmp(argv[1], "committed") == 0) {
-        printf("%lld\n", (long long)committed(client(argv[2], "librdkafka-committed"), argv[3], atoi(argv[4])));
+        printf("%lld\n", (long long)committed(client(argv[2], "librdkafka-committed"), argv[3], (int)number(argv[4])));
         return 0;
     }
     if (argc == 3 && strcmp(argv[1], "delete") == 0) {
