@@ -125,6 +125,10 @@ void install_offer(struct shard *s, uint32_t node)
 {
     struct replica *core = s->core;
     struct sending *x = sending_find(core, s, node);
+    if (x != NULL && !x->busy && x->file_bytes != 0 && x->meta.index + 1 < s->log.first) {
+        sending_free(x);                 /* the log has moved on: what follows this snapshot is gone */
+        x = NULL;
+    }
     if (x != NULL) {
         if (!x->busy && core->now_us - x->active_us > ASK_AGAIN_US) {
             send_offer(x);               /* the library asks at every heartbeat; the first offer may have been lost */
@@ -145,6 +149,15 @@ void install_offer(struct shard *s, uint32_t node)
     x->next = core->sendings;
     core->sendings = x;
     job_start(core, &x->job);
+}
+
+void install_connected(struct replica *core, uint32_t node)
+{
+    for (struct sending *x = core->sendings; x != NULL; x = x->next) {
+        if (x->node == node) {
+            x->active_us = core->now_us - ASK_AGAIN_US - 1;      /* it may be a new process that was offered nothing */
+        }
+    }
 }
 
 static void sending_wanted(struct shard *s, uint32_t node, const struct message_snapshot *want)
@@ -250,10 +263,18 @@ static void receiving_run(struct core_job *job)
     }
 }
 
-static void answer(struct receiving *x, enum message_type type)
+static void answer_done(struct shard *s, uint32_t node, uint64_t term, uint64_t index)
+{
+    struct message m = { .type = MESSAGE_SNAPSHOT_DONE, .shard = s->id };
+    m.snapshot.term = term;
+    m.snapshot.index = index;
+    core_post(s->core, NULL, node, CORE_RAFT, &m);
+}
+
+static void ask(struct receiving *x)
 {
     struct replica *core = x->shard->core;
-    struct message m = { .type = type, .shard = x->shard->id };
+    struct message m = { .type = MESSAGE_SNAPSHOT_WANT, .shard = x->shard->id };
     m.snapshot.term = x->term;
     m.snapshot.index = x->index;
     m.snapshot.offset = x->have;
@@ -269,7 +290,16 @@ static void fetch_or_commit(struct receiving *x)
     }
     x->phase = RECEIVE_FETCH;
     x->progress_us = x->shard->core->now_us;
-    answer(x, MESSAGE_SNAPSHOT_WANT);
+    ask(x);
+}
+
+static void restore_begin(struct receiving *x)
+{
+    struct shard *s = x->shard;
+    if (x->phase != RESTORE_WAIT || !s->installing || x->busy || snapshot_busy(s)) {
+        return;                          /* a snapshot of the old state is still being written; the next tick tries again */
+    }
+    receiving_next(x, RESTORE_OPEN);
 }
 
 /* The file is here and whole. The library decides whether it is still wanted. */
@@ -279,7 +309,7 @@ static void offer_to_library(struct receiving *x)
     const struct peer *p = peer_by_id(s->core, x->from);
     struct raft_message m = { .type = RAFT_INSTALL_SNAPSHOT, .server_id = p->id, .server_address = p->address };
     struct raft_install_snapshot *i = &m.install_snapshot;
-    answer(x, MESSAGE_SNAPSHOT_DONE);
+    answer_done(s, x->from, x->term, x->index);
     x->phase = RESTORE_WAIT;
     if (x->term < raft_current_term(&s->raft) || s->raft.state == RAFT_LEADER || x->index <= s->applied) {
         receiving_free(x);
@@ -293,7 +323,9 @@ static void offer_to_library(struct receiving *x)
     i->data.len = 1;
     MUSTER_CHECK(i->data.base != NULL && config_decode((struct bytes){ x->config.ptr, (int32_t)x->config.len }, &i->conf) == 0);
     shard_receive(s, &m);
-    if (!s->installing) {
+    if (s->installing) {
+        restore_begin(x);
+    } else {
         receiving_free(x);
     }
 }
@@ -314,15 +346,6 @@ void install_wanted(struct shard *s, struct raft_update *update)
     s->writing_from = 0;
     s->writing_to = 0;
     s->mark_wanted = false;
-}
-
-static void restore_begin(struct receiving *x)
-{
-    struct shard *s = x->shard;
-    if (x->phase != RESTORE_WAIT || !s->installing || x->busy || snapshot_busy(s)) {
-        return;                          /* a snapshot of the old state is still being written; the next tick tries again */
-    }
-    receiving_next(x, RESTORE_OPEN);
 }
 
 static void restore_finish(struct receiving *x)
@@ -393,9 +416,6 @@ static void receiving_done(struct core_job *job)
         break;
     case RECEIVE_COMMIT:
         offer_to_library(x);
-        if (x->shard->receiving == x) {
-            restore_begin(x);
-        }
         break;
     default:
         restore_advance(x);
@@ -407,14 +427,18 @@ static void offered(struct shard *s, struct peer *p, const struct message_snapsh
 {
     struct replica *core = s->core;
     struct receiving *x = s->receiving;
-    if (s->installing || shard_leads(s) || offer->term < raft_current_term(&s->raft) || offer->index <= s->applied || offer->file_bytes == 0) {
+    if (s->installing || shard_leads(s) || offer->term < raft_current_term(&s->raft) || offer->file_bytes == 0) {
+        return;
+    }
+    if (offer->index <= s->applied) {
+        answer_done(s, p->id, offer->term, offer->index);
         return;
     }
     if (x != NULL && x->index == offer->index) {
         x->from = p->id;
         x->term = offer->term;
         if (x->phase == RECEIVE_FETCH) {
-            answer(x, MESSAGE_SNAPSHOT_WANT);
+            ask(x);
         }
         return;
     }
@@ -474,6 +498,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     core->stats.snapshots_installed++;
     receiving_free(x);
     shard_step(s, &event);
+    s->disk_trim = mark->trim;
     core->host.trim(core->host.ctx, s->id, mark->trim);
 }
 
@@ -518,7 +543,7 @@ void install_tick(struct replica *core)
         } else if (x->phase == RECEIVE_FETCH && core->now_us - x->progress_us > GIVE_UP_US) {
             receiving_free(x);
         } else if (x->phase == RECEIVE_FETCH && core->now_us - x->asked_us > ASK_AGAIN_US) {
-            answer(x, MESSAGE_SNAPSHOT_WANT);
+            ask(x);
         }
     }
 }

@@ -219,16 +219,18 @@ static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_has
 
 static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
 {
-    static uint8_t data[300000];
     struct node *n = ctx;
+    static uint8_t given[WORLD_NODES][WORLD_SHARDS][300000];     /* borrowed until the next call for the same shard */
+    uint8_t *data = given[n->id - 1][shard];
+    const size_t size = sizeof given[0][0];
     struct world_shard *s = &n->shards[shard];
     assert_true(s->frozen && budget > 0);
     put_le64(data, s->frozen_hash);
     put_le64(data + 8, s->frozen_commands);
-    for (size_t i = 16; i < sizeof data; i += 4) {
+    for (size_t i = 16; i < size; i += 4) {
         put_le32(data + i, (uint32_t)hash_bytes(&i, sizeof i, 1));       /* does not compress: transfers take several chunks */
     }
-    *ret = (struct bytes){ data, s->frozen_given ? 0 : (int32_t)sizeof data };
+    *ret = (struct bytes){ data, s->frozen_given ? 0 : (int32_t)size };
     s->frozen_given = true;
 }
 
@@ -680,4 +682,23 @@ void world_read(struct world *w, struct node *n, uint32_t shard)
     s->read_floor = w->acked[shard];
     s->read_round = replica_want_round(n->core, shard);
     world_flush(w, n);
+}
+
+void world_show(const struct world *w)
+{
+    for (uint32_t s = 0; s < w->shard_count; s++) {
+        for (uint32_t i = 0; i < w->node_count; i++) {
+            const struct node *n = &w->nodes[i];
+            if (!n->up) {
+                fprintf(stderr, "shard %u node %u down\n", s, n->id);
+                continue;
+            }
+            struct replica_shard_status status;
+            replica_status(n->core, s, &status);
+            fprintf(stderr, "shard %u node %u role %d leader %u term %llu entries %llu-%llu commit %llu applied %llu snapshot %llu%s\n", s, n->id,
+                    (int)status.role, status.leader, (unsigned long long)status.term, (unsigned long long)status.first_index,
+                    (unsigned long long)status.last_index, (unsigned long long)status.commit_index, (unsigned long long)status.applied_index,
+                    (unsigned long long)status.snapshot_index, n->fatal);
+        }
+    }
 }

@@ -87,5 +87,6 @@ int  world_propose(struct world *w, struct node *n, uint32_t shard, size_t size)
 bool world_put(struct world *w, uint32_t shard, size_t size);
 void world_read(struct world *w, struct node *n, uint32_t shard);
 void world_flush(struct world *w, struct node *n);
+void world_show(const struct world *w);          /* one line per shard and node on standard error: for a failing seed */
 
 #endif

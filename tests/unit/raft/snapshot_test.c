@@ -1,0 +1,214 @@
+/* Snapshots: the log stays bounded, a node starts from one, and a node that is too far behind is sent one. */
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SECOND = 1000000, MS = 1000, RETAIN = 100000 };
+
+static void start(struct world *w, uint64_t seed, uint32_t shards)
+{
+    world_init(w, seed, 3, shards);
+    w->options.log_retain_bytes = RETAIN;
+    w->options.snapshot_chunk_bytes = 50000;
+    world_start(w);
+    assert_true(world_settle(w, 3 * SECOND));
+}
+
+static void load(struct world *w, int count)
+{
+    for (int i = 0; i < count; i++) {
+        for (uint32_t s = 0; s < w->shard_count; s++) {
+            world_put(w, s, 500);
+        }
+        world_run(w, MS);
+    }
+}
+
+static struct core_stats stats_of(struct world *w, uint32_t id)
+{
+    struct core_stats stats;
+    core_stats(world_node(w, id)->core, &stats);
+    return stats;
+}
+
+static uint32_t follower(struct world *w, uint32_t shard)
+{
+    uint32_t leader = world_leader(w, shard)->id;
+    return leader == 1 ? 2 : 1;
+}
+
+static void test_log_stays_bounded(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 1, 2);
+    for (int i = 0; i < 20; i++) {
+        load(&w, 100);
+        for (uint32_t n = 1; n <= 3; n++) {
+            assert_true(core_log_bytes(world_node(&w, n)->core) < RETAIN + 60000);
+        }
+    }
+    for (uint32_t n = 1; n <= 3; n++) {
+        assert_true(stats_of(&w, n).snapshots_taken > 3);
+        assert_true(world_node(&w, n)->trim_count > 3);
+        struct replica_shard_status status;
+        replica_status(world_node(&w, n)->core, 0, &status);
+        assert_true(status.snapshot_index > 0 && status.first_index <= status.snapshot_index + 1 && status.first_index > 1);
+    }
+    world_fini(&w);
+}
+
+static void test_starts_from_a_snapshot(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 2, 2);
+    load(&w, 500);
+    assert_true(world_even(&w, SECOND));
+    uint64_t hash = world_node(&w, 1)->shards[0].hash;
+    uint64_t commands = world_node(&w, 1)->shards[0].commands;
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_kill(&w, n);
+    }
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_restart(&w, n);
+        struct replica_shard_status status;
+        replica_status(world_node(&w, n)->core, 0, &status);
+        assert_true(status.snapshot_index > 0 && status.applied_index >= status.snapshot_index);
+    }
+    assert_true(world_settle(&w, 3 * SECOND));
+    assert_true(world_even(&w, SECOND));
+    assert_int_equal(world_node(&w, 1)->shards[0].commands, commands);
+    assert_int_not_equal(hash, 0);
+    load(&w, 200);
+    assert_true(world_even(&w, SECOND));
+    world_fini(&w);
+}
+
+static void behind_node_catches_up(struct world *w, uint32_t id)
+{
+    world_kill(w, id);
+    load(w, 600);
+    world_restart(w, id);
+    load(w, 100);
+    assert_true(world_even(w, 20 * SECOND));
+    assert_true(stats_of(w, id).snapshots_installed > 0);
+}
+
+static void test_sends_a_snapshot(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 3, 1);
+    load(&w, 50);
+    uint32_t id = follower(&w, 0);
+    behind_node_catches_up(&w, id);
+    assert_true(stats_of(&w, world_leader(&w, 0)->id).snapshots_sent > 0);
+    /* ... and it starts from what it was sent. */
+    world_kill(&w, id);
+    world_restart(&w, id);
+    assert_true(world_settle(&w, SECOND));
+    load(&w, 50);
+    assert_true(world_even(&w, SECOND));
+    world_fini(&w);
+}
+
+static void test_sends_a_snapshot_through_a_bad_network(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 4, 2);
+    w.drop_ppm = 100000;
+    w.double_ppm = 50000;
+    w.delay_max_us = 5 * MS;
+    behind_node_catches_up(&w, follower(&w, 0));
+    world_fini(&w);
+}
+
+/* Killed again and again while it fetches: it goes on where it was. */
+static void test_transfer_of_a_snapshot_is_resumed(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 5, 1);
+    uint32_t id = follower(&w, 0);
+    world_kill(&w, id);
+    load(&w, 800);
+    w.delay_min_us = w.delay_max_us = 10 * MS;
+    unsigned lives = 0;
+    world_restart(&w, id);
+    while (stats_of(&w, id).snapshots_installed == 0 && lives < 20) {
+        world_run(&w, 150 * MS);         /* long enough for some chunks, too short for all */
+        if (stats_of(&w, id).snapshots_installed > 0) {
+            break;
+        }
+        world_kill(&w, id);
+        world_restart(&w, id);
+        lives++;
+    }
+    assert_in_range(lives, 2, 19);
+    assert_true(world_even(&w, SECOND));
+    world_fini(&w);
+}
+
+/* The leader that sends goes away in the middle: the next one serves. */
+static void test_sender_dies(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 6, 1);
+    uint32_t id = follower(&w, 0);
+    world_kill(&w, id);
+    load(&w, 800);
+    w.delay_min_us = w.delay_max_us = 5 * MS;
+    world_restart(&w, id);
+    world_run(&w, 120 * MS);
+    assert_int_equal(stats_of(&w, id).snapshots_installed, 0);
+    uint32_t leader = world_leader(&w, 0)->id;
+    world_kill(&w, leader);
+    assert_true(world_even(&w, 20 * SECOND));
+    assert_true(stats_of(&w, id).snapshots_installed > 0);
+    world_restart(&w, leader);
+    assert_true(world_settle(&w, 3 * SECOND));
+    assert_true(world_even(&w, 3 * SECOND));
+    world_fini(&w);
+}
+
+static void test_hint_trims_an_idle_shard(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 7, 2);
+    world_put(&w, 1, 100);
+    world_run(&w, 100 * MS);
+    struct node *n = world_node(&w, 1);
+    core_snapshot_hint(n->core, 1);
+    world_run(&w, 200 * MS);
+    assert_int_equal(n->trim_count, 1);
+    assert_int_equal(n->trims[0].shard, 1);
+    assert_int_equal(n->trims[0].index, n->shards[1].applied);
+    core_snapshot_hint(n->core, 1);      /* nothing new: the log is trimmed again, no snapshot is made */
+    world_run(&w, 200 * MS);
+    assert_int_equal(n->trim_count, 2);
+    assert_int_equal(stats_of(&w, 1).snapshots_taken, 1);
+    world_fini(&w);
+}
+
+int main(void)
+{
+    log_set(NULL, NULL, LOG_ERROR + 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log_stays_bounded),
+        cmocka_unit_test(test_starts_from_a_snapshot),
+        cmocka_unit_test(test_sends_a_snapshot),
+        cmocka_unit_test(test_sends_a_snapshot_through_a_bad_network),
+        cmocka_unit_test(test_transfer_of_a_snapshot_is_resumed),
+        cmocka_unit_test(test_sender_dies),
+        cmocka_unit_test(test_hint_trims_an_idle_shard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
