@@ -70,12 +70,18 @@ static void decide_describe(struct decision *d)
     out_answer(d, "describe", answer->error_code, answer);
 }
 
-/* Offsets first: they go in slices, and a rebalance of the group belongs to the last one. */
+/* Offsets first: they go in slices, and a rebalance of the group belongs to the last one. When both have something to do, the rebalance is named. */
 static void decide_topics_changed(struct decision *d)
 {
     offsets_decide_topics_changed(d);
-    if (!d->out->more) {
-        classic_decide_topics_changed(d);
+    if (d->out->more) {
+        return;
+    }
+    const char *rule = d->out->rule;
+    size_t dropped = d->out->records.len;
+    classic_decide_topics_changed(d);
+    if (dropped > 0 && d->out->records.len == dropped) {
+        out_rule(d, rule);
     }
 }
 

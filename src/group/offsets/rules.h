@@ -25,9 +25,7 @@
     X(RETENTION_NO_GROUP, "retention: unknown group")                                                                                      \
     X(RETENTION_SUBSCRIPTION_UNKNOWN, "retention: subscription not settled")                                                               \
     X(TOPICS_CHANGED_DROPPED, "topics changed: offsets of deleted topics dropped")                                                         \
-    X(TOPICS_CHANGED_SLICE, "topics changed: a slice of the offsets")                                                                      \
-    X(TOPICS_CHANGED_NOTHING, "topics changed: nothing to do")                                                                             \
-    X(TOPICS_CHANGED_NO_GROUP, "topics changed: unknown group")
+    X(TOPICS_CHANGED_SLICE, "topics changed: a slice of the offsets")
 
 enum offsets_rule {
 #define X(name, text) RULE_##name,

@@ -120,7 +120,6 @@ void offsets_decide_topics_changed(struct decision *d)
     const struct group *g = group_find(d->set, d->op->group_id);
     d->out->verdict = GROUP_SILENT;
     if (g == NULL) {
-        out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_NO_GROUP]);
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
@@ -129,5 +128,5 @@ void offsets_decide_topics_changed(struct decision *d)
             return;
         }
     }
-    out_rule(d, offsets_rules[d->out->records.len > 0 ? RULE_TOPICS_CHANGED_DROPPED : RULE_TOPICS_CHANGED_NOTHING]);
+    out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_DROPPED]);
 }
