@@ -1,7 +1,7 @@
 /* Moving a snapshot to a node whose log ends before this node's begins.
  *
  * The receiver drives: it is offered a snapshot, says from which byte it wants it, and asks for the next run when the last is on disk, so a broken
- * connection, a lost message or a restart costs only the run in flight. When the file is complete and every checksum holds, the library is given
+ * connection or a lost message costs only the run in flight; a receiver that restarts begins anew, since nothing it had was synced. When the file is complete and every checksum holds, the library is given
  * its InstallSnapshot; if it agrees, the state is replaced, the log names the snapshot, and the library hears that it is done. */
 #include "state.h"
 
@@ -24,7 +24,7 @@ struct sending {
     struct store_snapshot_reader *reader;        /* NULL: being opened */
     struct store_snapshot_meta meta;
     uint64_t file_bytes;
-    bool busy, closing;
+    bool busy, closing, offer_again;
     int64_t active_us;
     uint64_t offset;
     uint8_t *chunk;
@@ -85,6 +85,7 @@ static void send_offer(struct sending *x)
     m.snapshot.config = x->meta.config;
     m.snapshot.file_bytes = x->file_bytes;
     x->active_us = core->now_us;
+    x->offer_again = false;
     core_post(core, x->shard, x->node, CORE_RAFT, &m);
 }
 
@@ -130,7 +131,7 @@ void install_offer(struct shard *s, uint32_t node)
         x = NULL;
     }
     if (x != NULL) {
-        if (!x->busy && core->now_us - x->active_us > ASK_AGAIN_US) {
+        if (!x->busy && (x->offer_again || core->now_us - x->active_us > ASK_AGAIN_US)) {
             send_offer(x);               /* the library asks at every heartbeat; the first offer may have been lost */
         }
         return;
@@ -155,7 +156,7 @@ void install_connected(struct replica *core, uint32_t node)
 {
     for (struct sending *x = core->sendings; x != NULL; x = x->next) {
         if (x->node == node) {
-            x->active_us = core->now_us - ASK_AGAIN_US - 1;      /* it may be a new process that was offered nothing */
+            x->offer_again = true;       /* it may be a new process that was offered nothing */
         }
     }
 }

@@ -129,7 +129,7 @@ static void test_sends_a_snapshot_through_a_bad_network(void **state)
     world_fini(&w);
 }
 
-/* Killed again and again while it fetches: it goes on where it was. */
+/* Cut off again and again while it fetches: it goes on where it was. */
 static void test_transfer_of_a_snapshot_is_resumed(void **state)
 {
     struct world w;
@@ -139,19 +139,17 @@ static void test_transfer_of_a_snapshot_is_resumed(void **state)
     world_kill(&w, id);
     load(&w, 800);
     w.delay_min_us = w.delay_max_us = 10 * MS;
-    unsigned lives = 0;
     world_restart(&w, id);
-    while (stats_of(&w, id).snapshots_installed == 0 && lives < 20) {
+    unsigned cuts = 0;
+    for (; stats_of(&w, id).snapshots_installed == 0 && cuts < 30; cuts++) {
         world_run(&w, 150 * MS);         /* long enough for some chunks, too short for all */
-        if (stats_of(&w, id).snapshots_installed > 0) {
-            break;
-        }
-        world_kill(&w, id);
-        world_restart(&w, id);
-        lives++;
+        world_isolate(&w, id, true);
+        world_run(&w, 400 * MS);
+        world_isolate(&w, id, false);
     }
-    assert_in_range(lives, 2, 19);
-    assert_true(world_even(&w, SECOND));
+    assert_in_range(cuts, 2, 29);
+    assert_true(w.bulk_bytes < 2 * 300000);
+    assert_true(world_even(&w, 5 * SECOND));
     world_fini(&w);
 }
 

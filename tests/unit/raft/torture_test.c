@@ -81,7 +81,11 @@ static void mischief(struct world *w)
         break;
     case 2:
         if (n->up) {
-            n->paused = !n->paused;
+            if (n->paused) {
+                world_resume(w, n->id);
+            } else {
+                world_pause(w, n->id);
+            }
         }
         break;
     case 3:
@@ -120,11 +124,11 @@ static void heal(struct world *w)
         struct node *n = world_node(w, i);
         n->write_takes_us = 500;
         n->force_result = 0;
-        n->paused = false;
         world_isolate(w, i, false);
         if (!n->up) {
             world_restart(w, i);
         }
+        world_resume(w, i);
     }
 }
 

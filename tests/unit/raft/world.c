@@ -43,13 +43,8 @@ static int64_t delay(struct world *w)
     return w->delay_min_us + (int64_t)prng_below(&w->prng, (uint64_t)(w->delay_max_us - w->delay_min_us + 1));
 }
 
-static void post(struct world *w, uint32_t from, uint32_t to, enum core_class class, struct bytes data)
+static void schedule(struct world *w, struct packet *p)
 {
-    struct packet *p = malloc(sizeof *p + (size_t)data.len);
-    assert_non_null(p);
-    *p = (struct packet){ .at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len };
-    p->to_life = w->nodes[to - 1].life;
-    memcpy(p->data, data.ptr, (size_t)data.len);
     struct packet **at = &w->packets;
     while (*at != NULL && (*at)->at_us <= p->at_us) {
         at = &(*at)->next;
@@ -58,11 +53,22 @@ static void post(struct world *w, uint32_t from, uint32_t to, enum core_class cl
     *at = p;
 }
 
+static void post(struct world *w, uint32_t from, uint32_t to, enum core_class class, struct bytes data)
+{
+    struct packet *p = malloc(sizeof *p + (size_t)data.len);
+    assert_non_null(p);
+    *p = (struct packet){ .at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len };
+    p->to_life = w->nodes[to - 1].life;
+    memcpy(p->data, data.ptr, (size_t)data.len);
+    schedule(w, p);
+}
+
 static bool host_send(void *ctx, uint32_t node, enum core_class class, struct bytes data)
 {
     struct node *n = ctx;
     struct world *w = n->world;
     w->messages++;
+    w->bulk_bytes += class == CORE_BULK ? (uint64_t)data.len : 0;
     if (w->cut[n->id][node]) {
         return false;
     }
@@ -225,11 +231,11 @@ static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct by
     const size_t size = sizeof given[0][0];
     struct world_shard *s = &n->shards[shard];
     assert_true(s->frozen && budget > 0);
+    for (size_t i = 16; data[size - 1] == 0 && i < size; i++) {
+        data[i] = (uint8_t)(hash_bytes(&i, sizeof i, 1) | 1);    /* does not compress: transfers take several chunks */
+    }
     put_le64(data, s->frozen_hash);
     put_le64(data + 8, s->frozen_commands);
-    for (size_t i = 16; i < size; i += 4) {
-        put_le32(data + i, (uint32_t)hash_bytes(&i, sizeof i, 1));       /* does not compress: transfers take several chunks */
-    }
     *ret = (struct bytes){ data, s->frozen_given ? 0 : (int32_t)size };
     s->frozen_given = true;
 }
@@ -361,7 +367,7 @@ static void node_down(struct node *n)
     n->store = NULL;
     n->records = NULL;
     n->up = false;
-    n->paused = false;
+    world_resume(n->world, n->id);       /* what waited is lost with the process */
 }
 
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards)
@@ -448,12 +454,11 @@ static void deliver(struct world *w)
     struct node *from = world_node(w, p->from);
     bool lost = !to->up || to->life != p->to_life || w->cut[p->from][p->to] || (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
     if (!lost && to->paused) {
-        p->at_us = w->now_us + 1000;     /* it waits in the socket */
-        struct packet **at = &w->packets;
-        while (*at != NULL && (*at)->at_us <= p->at_us) {
+        struct packet **at = &to->socket;
+        while (*at != NULL) {
             at = &(*at)->next;
         }
-        p->next = *at;
+        p->next = NULL;
         *at = p;
         return;
     }
@@ -638,9 +643,19 @@ void world_pause(struct world *w, uint32_t id)
     world_node(w, id)->paused = true;
 }
 
+/* What came meanwhile lies in the socket and is read before anything else. */
 void world_resume(struct world *w, uint32_t id)
 {
-    world_node(w, id)->paused = false;
+    struct node *n = world_node(w, id);
+    struct packet *waiting = n->socket;
+    n->paused = false;
+    n->socket = NULL;
+    while (waiting != NULL) {
+        struct packet *p = waiting;
+        waiting = p->next;
+        p->at_us = w->now_us;
+        schedule(w, p);
+    }
 }
 
 void world_isolate(struct world *w, uint32_t id, bool cut)

@@ -42,6 +42,7 @@ struct node {
     int64_t write_takes_us;              /* how long the disk takes */
     int force_result;                    /* what the disk answers instead of 0 */
     struct world_job *jobs;
+    struct packet *socket;               /* while paused */
     char fatal[512];
     unsigned life;
     struct { uint32_t shard; uint64_t index; } trims[64];
@@ -62,7 +63,7 @@ struct world {
     uint64_t (*history)[WORLD_ENTRIES];          /* hash of shard's state after index; 0 not applied by anyone */
     uint32_t *leaders[WORLD_SHARDS];             /* by term */
     uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
-    uint64_t messages;
+    uint64_t messages, bulk_bytes;
     uint32_t unchecked;                  /* a node whose state is wrong on purpose */
 };
 
