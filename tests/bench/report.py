@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""The table of a file that tests/bench/run wrote: medians over the rounds, with the spread, and ratios.
+
+    report.py FILE
+"""
+import json
+import statistics
+import sys
+
+SYSTEMS = ("echo", "kafka", "kafka-fsync", "muster")
+GENERATOR_SHARE = 0.6  # of the machine: above it a rate says how fast the generator is
+
+
+class Cell:
+    """One system under one load, over all rounds."""
+
+    def __init__(self, rows):
+        self.results = [row["result"] for row in rows]
+        self.rates = [r["per_s"] for r in self.results]
+        self.cpu = [r["server_cpu_ms_per_1000"] for r in self.results]
+        self.p50 = statistics.median(r["latency_ms"]["p50"] for r in self.results)
+        self.p99 = statistics.median(r["latency_ms"]["p99"] for r in self.results)
+        self.void = any(r["client_cpu_s"] > GENERATOR_SHARE * row["cpus"] * r["seconds"] for r, row in zip(self.results, rows))
+        self.failed = sum(sum(r["errors"].values()) + r["broken_conns"] for r in self.results)
+        self.rate = statistics.median(self.rates)
+        self.cpu_median = statistics.median(self.cpu)
+
+
+def span(values, digits):
+    return f"{min(values):,.{digits}f} to {max(values):,.{digits}f}"
+
+
+def table(load, cells):
+    print(f"\n### {load.split('-')[0]}s, 64 connections x {load.split('-')[1]} in flight\n")
+    print("| system | rate a second (spread) | p50 ms | p99 ms | CPU ms per 1,000 (spread) | errors |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name in SYSTEMS:
+        if name in cells:
+            c = cells[name]
+            print(f"| {name} | {c.rate:,.0f} ({span(c.rates, 0)}){' void' if c.void else ''} | {c.p50:.2f} | {c.p99:.2f} "
+                  f"| {c.cpu_median:.2f} ({span(c.cpu, 2)}) | {c.failed} |")
+
+
+def ratios(load, cells):
+    muster = cells.get("muster")
+    if muster is None:
+        return
+    for name in SYSTEMS[:-1]:
+        other = cells.get(name)
+        if other is None:
+            continue
+        rate = f"rate {muster.rate / other.rate:.2f} times" + (" (void)" if muster.void or other.void else "")
+        cpu = f"CPU {muster.cpu_median / other.cpu_median:.2f} times" if other.cpu_median else "CPU not measurable"
+        print(f"\nmuster to {name}: {rate}, {cpu} that of {name}")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.strip())
+    with open(sys.argv[1], encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    if not rows:
+        sys.exit("report: nothing was measured")
+    print(f"{max(row['round'] for row in rows)} rounds, {rows[0]['result']['seconds']:g} s each, {rows[0]['cpus']} processors; medians")
+    for load in dict.fromkeys(row["load"] for row in rows):
+        cells = {name: Cell(some) for name in SYSTEMS
+                 if (some := [row for row in rows if row["load"] == load and row["system"] == name])}
+        table(load, cells)
+        ratios(load, cells)
+
+
+main()
