@@ -215,6 +215,9 @@ bool catalog_config(const struct group_set *shard0, int8_t resource_type, struct
 struct catalog_broker_values { const void *ctx; struct str (*get)(const void *ctx, struct str key, struct arena *arena); bool (*next)(const void *ctx, struct str after, struct str *ret_key); };
 void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_resource *resource, bool synonyms, bool documentation,
                              const struct catalog_broker_values *broker, struct arena *arena, struct describe_configs_response_result *ret);
+/* Puts the budgets that were altered for all brokers (muster.max.groups, muster.max.members, muster.max.state.bytes: of the cluster) into the settings
+ * of a shard, as its share; the others stay as they are. For the host, whenever the catalogue has moved. */
+void catalog_settings(const struct group_set *shard0, int32_t shard_count, struct group_settings *settings);
 /* Resources that have configs, for ListConfigResources. */
 bool catalog_next_config_resource(const struct group_set *shard0, int8_t resource_type, struct str after, struct str *ret);
 

@@ -195,7 +195,8 @@ static bool check_broker_changes(struct alteration *a)
     for (int32_t i = 0; i < a->changes.len; i++) {
         struct str name = a->changes.v[i].name;
         const struct config_definition *own = config_definition_find(RESOURCE_BROKER, name);
-        if (own != NULL && !own->dynamic) {
+        bool ours = name.len > 7 && memcmp(name.ptr, "muster.", 7) == 0;
+        if (own != NULL ? !own->dynamic : ours) {
             fixed.v[fixed.len++] = name;
         }
     }

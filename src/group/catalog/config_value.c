@@ -85,8 +85,9 @@ static bool list_has(struct str_array list, struct str what)
 
 /* ---- numbers ---------------------------------------------------------------------------------------------------------------- */
 
-static bool read_integer(struct str text, int64_t *ret)
+bool config_number(struct str text, int64_t *ret)
 {
+    text = config_trim(text);
     bool negative = text.len > 0 && text.ptr[0] == '-';
     int32_t at = text.len > 0 && (text.ptr[0] == '-' || text.ptr[0] == '+') ? 1 : 0;
     int64_t value = 0;
@@ -185,7 +186,7 @@ static bool check_integer(const struct config_definition *def, struct str text, 
 {
     int64_t value;
     bool is_int = def->type == CONFIG_INT;
-    if (!read_integer(text, &value) || (is_int && (value < INT32_MIN || value > INT32_MAX))) {
+    if (!config_number(text, &value) || (is_int && (value < INT32_MIN || value > INT32_MAX))) {
         *ret_problem = invalid(def, text, arena, is_int ? "Not a number of type INT" : "Not a number of type LONG");
         return false;
     }
@@ -204,7 +205,7 @@ static bool check_integer(const struct config_definition *def, struct str text, 
         *ret_problem = above(def, *ret_value, arena);
         return false;
     }
-    if (def->low <= def->high && (value < def->low || value > def->high)) {
+    if (def->bounded && (value < def->low || value > def->high)) {
         *ret_problem = out_of_bounds(def, arena);
         return false;
     }
@@ -443,7 +444,7 @@ static struct str topic_together(const struct catalog *c, struct str topic, cons
     struct str most = value_after(c, RESOURCE_TOPIC, topic, changes, STR("max.compaction.lag.ms"), arena);
     int64_t least_ms = 0;
     int64_t most_ms = 0;
-    if (read_integer(least, &least_ms) && read_integer(most, &most_ms) && least_ms > most_ms) {
+    if (config_number(least, &least_ms) && config_number(most, &most_ms) && least_ms > most_ms) {
         return arena_printf(arena,
                             "conflict topic config setting min.compaction.lag.ms (%" PRId64 ") > max.compaction.lag.ms (%" PRId64 ")",
                             least_ms, most_ms);

@@ -49,9 +49,10 @@ struct config_definition {
     bool dynamic;         /* broker configs: may be altered */
     const char *fallback; /* the default, as text */
     int64_t min, max;     /* of CHECK_RANGE and DOUBLE */
-    int64_t low, high;    /* group configs: what the brokers allow on top of it; low > high: nothing */
-    const char *choices;  /* comma-separated */
-    const char *synonym;  /* the broker config it falls back to; NULL: none */
+    bool bounded;         /* group configs: what the brokers allow on top of it */
+    int64_t low, high;
+    const char *choices; /* comma-separated */
+    const char *synonym; /* the broker config it falls back to; NULL: none */
     bool synonym_has_default;
     const char *help;
 };
@@ -75,6 +76,7 @@ bool config_value_check(const struct config_definition *def, struct str text, st
 struct str_array config_list(struct str text, struct arena *arena);
 struct str config_join(struct str_array list, struct str separator, struct arena *arena);
 struct str config_trim(struct str text);
+bool config_number(struct str text, int64_t *ret); /* a whole number; false when it is none or does not fit */
 
 /* Changes of one resource's configs that are being decided, before they are written. value null: the key is taken away. */
 struct config_change {

@@ -100,6 +100,12 @@ static void fail(struct description *d, int16_t error, struct str message)
     d->ret->error_message = message;
 }
 
+/* What the node was started with; null when it has no such config. */
+static struct str broker_value(const struct description *d, struct str name)
+{
+    return d->broker != NULL ? d->broker->get(d->broker->ctx, name, d->arena) : STR_NULL;
+}
+
 /* ---- topics -------------------------------------------------------------------------------------------------------------------- */
 
 static void describe_topic_config(struct description *d, const struct config_definition *def)
@@ -139,20 +145,11 @@ static void describe_topic(struct description *d)
 
 /* ---- groups -------------------------------------------------------------------------------------------------------------------- */
 
-/* What the node was started with under the name that the group config falls back to. */
-static struct str started_with(const struct description *d, const struct config_definition *def)
-{
-    if (d->broker == NULL || def->synonym == NULL) {
-        return STR_NULL;
-    }
-    return d->broker->get(d->broker->ctx, str_of(def->synonym), d->arena);
-}
-
 static void describe_group_config(struct description *d, const struct config_definition *def)
 {
     const struct config *own = config_find(d->catalog, RESOURCE_GROUP, d->resource->resource_name, str_of(def->name));
     struct describe_configs_response_resource_result *to = add(d, str_of(def->name), def);
-    struct str started = started_with(d, def);
+    struct str started = def->synonym != NULL ? broker_value(d, str_of(def->synonym)) : STR_NULL;
     bool differs = !str_is_null(started) && !str_eq(started, str_of(def->fallback));
     int8_t source = differs ? SOURCE_STATIC_BROKER : SOURCE_DEFAULT;
     struct str shared = differs ? started : str_of(def->fallback);
@@ -190,74 +187,74 @@ static const struct config_definition *broker_definition(struct str name)
     return def != NULL ? def : config_definition_of_synonym(name);
 }
 
-/* A value that was altered. What nobody knows the type of may be a secret: its value is not shown. */
+/* Own dynamic configs, and those that topic configs fall back to. */
+static bool is_settable(const struct config_definition *def)
+{
+    return def != NULL && (def->dynamic || config_definition_find(RESOURCE_BROKER, str_of(def->name)) != def);
+}
+
+/* A value that was altered; the first one counts. What nobody knows the type of may be a secret: its value is not shown. */
 static void add_altered(struct description *d, struct describe_configs_response_resource_result *to, const struct config_definition *def,
-                        const struct config *set, int8_t source)
+                        const struct config *set, int8_t source, bool *altered)
 {
     struct str value = def != NULL ? canonical(def, set->value, d->arena) : STR_NULL;
-    if (to->synonyms.len == 0 && to->config_source == SOURCE_DEFAULT) {
+    if (!*altered) {
         to->value = value;
         to->config_source = source;
+        *altered = true;
     }
     to->is_sensitive = def == NULL;
-    to->read_only = def == NULL;
     add_synonym(d, to, to->name, value, source);
 }
 
+/* started: what the node runs with; null for configs that only were altered. */
 static void describe_broker_config(struct description *d, struct str name, struct str started)
 {
     const struct config_definition *def = broker_definition(name);
     const struct config *own = config_find(d->catalog, RESOURCE_BROKER, d->resource->resource_name, name);
     const struct config *shared = config_find(d->catalog, RESOURCE_BROKER, STR(""), name);
     struct describe_configs_response_resource_result *to = add(d, name, def);
-    bool settable = def != NULL && (def->dynamic || config_definition_find(RESOURCE_BROKER, name) == NULL);
-    bool differs = def == NULL || !str_eq(started, str_of(def->fallback));
-    int8_t source = differs && !str_is_null(started) ? SOURCE_STATIC_BROKER : SOURCE_DEFAULT;
-    to->value = STR_NULL;
+    bool is_default = def != NULL && str_eq(started, str_of(def->fallback));
+    int8_t source = is_default ? SOURCE_DEFAULT : SOURCE_STATIC_BROKER;
+    bool altered = false;
+    to->value = started;
+    to->config_source = source;
     if (own != NULL) {
-        add_altered(d, to, def, own, SOURCE_DYNAMIC_BROKER);
+        add_altered(d, to, def, own, SOURCE_DYNAMIC_BROKER, &altered);
     }
     if (shared != NULL) {
-        add_altered(d, to, def, shared, SOURCE_DYNAMIC_DEFAULT_BROKER);
+        add_altered(d, to, def, shared, SOURCE_DYNAMIC_DEFAULT_BROKER, &altered);
     }
-    if (own == NULL && shared == NULL) {
-        to->value = started;
-        to->config_source = source;
-    }
-    to->read_only = !settable;
+    to->read_only = !is_settable(def);
     if (!str_is_null(started)) {
+        to->is_sensitive = false;
         add_synonym(d, to, name, started, source);
     }
 }
 
-/* Names in order of both sources: what the node knows, and what was altered for it or for all. */
-static struct str next_broker_name(const struct description *d, struct str after)
-{
-    struct str resources[2] = {STR(""), d->resource->resource_name};
-    struct str next = STR_NULL;
-    if (d->broker == NULL || !d->broker->next(d->broker->ctx, after, &next)) {
-        next = STR_NULL;
-    }
-    for (int i = 0; i < 2; i++) {
-        const struct config *config = config_at(d->catalog, RESOURCE_BROKER, resources[i], str_is_null(after) ? STR("") : after);
-        while (config != NULL && str_eq(config->name, after)) {
-            config = config_next(config);
-        }
-        if (config != NULL && (str_is_null(next) || str_cmp(config->name, next) < 0)) {
-            next = config->name;
-        }
-    }
-    return next;
-}
-
 static void describe_all_brokers(struct description *d)
 {
-    const struct config *config = config_at(d->catalog, RESOURCE_BROKER, STR(""), STR(""));
+    const struct config *config = config_at(d->catalog, RESOURCE_BROKER, STR(""), STR_NULL);
     for (; config != NULL; config = config_next(config)) {
         const struct config_definition *def = broker_definition(config->name);
+        bool altered = false;
         if (is_asked(d, config->name)) {
             struct describe_configs_response_resource_result *to = add(d, config->name, def);
-            add_altered(d, to, def, config, SOURCE_DYNAMIC_DEFAULT_BROKER);
+            add_altered(d, to, def, config, SOURCE_DYNAMIC_DEFAULT_BROKER, &altered);
+            to->read_only = !is_settable(def);
+        }
+    }
+}
+
+/* Configs that were altered but are none of the node's own; those of all brokers only where this one has no value of its own. */
+static void describe_altered(struct description *d, struct str resource)
+{
+    bool for_all = str_is_empty(resource);
+    const struct config *config = config_at(d->catalog, RESOURCE_BROKER, resource, STR_NULL);
+    for (; config != NULL; config = config_next(config)) {
+        bool told = for_all && config_find(d->catalog, RESOURCE_BROKER, d->resource->resource_name, config->name) != NULL;
+        if (!told && is_asked(d, config->name) && str_is_null(broker_value(d, config->name))) {
+            describe_broker_config(d, config->name, STR_NULL);
         }
     }
 }
@@ -275,7 +272,8 @@ static bool is_number(struct str name)
 static void describe_broker(struct description *d)
 {
     struct str name = d->resource->resource_name;
-    struct str self = d->broker != NULL ? d->broker->get(d->broker->ctx, STR("node.id"), d->arena) : STR_NULL;
+    struct str self = broker_value(d, STR("node.id"));
+    struct str key = STR_NULL;
     if (!is_number(name)) {
         fail(d, KAFKA_INVALID_REQUEST, arena_printf(d->arena, "Broker id must be an integer, but it is: %.*s", STR_ARG(name)));
         return;
@@ -286,11 +284,13 @@ static void describe_broker(struct description *d)
                           STR_ARG(name)));
         return;
     }
-    for (struct str key = next_broker_name(d, STR_NULL); !str_is_null(key); key = next_broker_name(d, key)) {
+    while (d->broker != NULL && d->broker->next(d->broker->ctx, key, &key)) {
         if (is_asked(d, key)) {
-            describe_broker_config(d, key, d->broker != NULL ? d->broker->get(d->broker->ctx, key, d->arena) : STR_NULL);
+            describe_broker_config(d, key, broker_value(d, key));
         }
     }
+    describe_altered(d, name);
+    describe_altered(d, STR(""));
 }
 
 void catalog_describe_config(const struct group_set *shard0, const struct describe_configs_request_resource *resource, bool synonyms,

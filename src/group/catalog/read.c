@@ -1,5 +1,5 @@
 /* read.c: what others ask the catalogue. Everything they get points into the state and is good until the next apply. */
-#include "state.h"
+#include "configs.h"
 
 static bool topic_give(const struct topic *t, struct topic_view *ret)
 {
@@ -125,4 +125,22 @@ bool catalog_next_config_resource(const struct group_set *shard0, int8_t resourc
         *ret = config->resource;
     }
     return config != NULL;
+}
+
+/* ---- budgets ------------------------------------------------------------------------------------------------------------------ */
+
+static void budget(const struct group_set *shard0, struct str name, int32_t shard_count, int64_t *budget_of_shard)
+{
+    const struct config *set = config_find(shard0->catalog, RESOURCE_BROKER, STR(""), name);
+    int64_t total = 0;
+    if (set != NULL && config_number(set->value, &total)) {
+        *budget_of_shard = (total + shard_count - 1) / shard_count;
+    }
+}
+
+void catalog_settings(const struct group_set *shard0, int32_t shard_count, struct group_settings *settings)
+{
+    budget(shard0, STR("muster.max.groups"), shard_count, &settings->max_groups);
+    budget(shard0, STR("muster.max.members"), shard_count, &settings->max_members);
+    budget(shard0, STR("muster.max.state.bytes"), shard_count, &settings->max_state_bytes);
 }

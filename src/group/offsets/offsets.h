@@ -10,9 +10,8 @@
 
 enum {
     OFFSETS_VALUE_VERSION = 4,
-    /* Records of one slice of a sweep or a deletion. Far below half of any muster.entry.max.bytes that configuration accepts. */
-    OFFSETS_SLICE_BYTES = 128 * 1024,
-    OFFSETS_RECORD_BYTES = 64 /* of a record beside its names and metadata, for estimates */
+    /* Records of one slice of a sweep or a deletion: with what an entry adds to each, below half of the least muster.entry.max.bytes (64 KiB). */
+    OFFSETS_SLICE_BYTES = 24 * 1024
 };
 
 /* ---- store.c --------------------------------------------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ void test_group_delete_in_slices(void **state)
     int slices;
     many_offsets(f, "g", 5000);
     assert_int_equal(group_delete(f, "g", &slices), 0);
-    assert_in_range(slices, 2, 4);
+    assert_in_range(slices, 8, 16);
     assert_false(group_exists(f, "g"));
 }
 
@@ -168,7 +168,7 @@ void test_retention_in_slices(void **state)
     world_tick(&f->world, 604800000);
     int64_t before = f->world.entries;
     run(f, GROUP_RETENTION, "g");
-    assert_in_range(f->world.entries - before, 2, 4);
+    assert_in_range(f->world.entries - before, 8, 16);
     assert_false(group_exists(f, "g"));
 }
 
@@ -180,6 +180,6 @@ void test_topics_changed_in_slices(void **state)
     world_topic_set(&f->world, "a-topic-with-quite-a-long-name", 0);
     int64_t before = f->world.entries;
     run(f, GROUP_TOPICS_CHANGED, "g");
-    assert_in_range(f->world.entries - before, 2, 4);
+    assert_in_range(f->world.entries - before, 8, 16);
     assert_string_equal(fetch(f, 9, "g", NULL), "ta[0=1/-1/]");
 }
