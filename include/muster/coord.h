@@ -45,6 +45,7 @@ struct coord_events {
 enum { COORD_CHANNEL_FIRST = 0x100, COORD_CHANNEL_BARRIER_ASK = 0x100, COORD_CHANNEL_BARRIER_ANSWER = 0x101, COORD_CHANNEL_TIMERS = 0x102 };
 
 int  coord_new(struct coord **ret, const struct coord_options *options, const struct coord_events *events);
+/* The replica is freed first: until then it may still call its events. Requests inside are refused. */
 void coord_free(struct coord *c);
 /* The replica's events are coord's: give them to the replica when it is made, then tell coord of the replica. Before that nothing may be submitted. */
 void coord_replica_events(struct coord *c, struct replica_events *ret);

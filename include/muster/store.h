@@ -92,7 +92,7 @@ struct store_report {                    /* for log lines, metrics, error texts 
     bool torn_tail;                      /* a bad last batch was dropped */
     uint64_t torn_offset; char torn_file[64];
     uint64_t corrupt_offset; char corrupt_file[64];      /* set with CORRUPT */
-    char text[512];                      /* what is wrong and what to do, for people */
+    char text[1024];                      /* what is wrong and what to do, for people */
 };
 
 struct store;

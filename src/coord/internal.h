@@ -43,8 +43,8 @@ struct gate {
     struct record *turn_records;
     size_t turn_record_count, turn_record_cap; /* membership records, for a late overlay */
     struct group_set *overlay;
-    bool was_rebalancing;                /* before the entry being applied */
-    uint32_t pins; /* held by a loop that will look at it again */
+    bool was_rebalancing; /* before the entry being applied */
+    uint32_t pins;        /* held by a loop that will look at it again */
 };
 RB_HEAD(gate_tree, gate);
 

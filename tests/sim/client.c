@@ -442,8 +442,8 @@ static void joined(struct sim_client *c, const struct reply *a)
     c->member_count = a->member_count;
     memcpy(c->members, a->members, sizeof(c->members));
     c->state = CLIENT_SYNCING;
-    sim_say(c->sim, "client=%u group=%u joined generation=%d member=%s%s members=%u", c->number, c->group, c->generation, c->member_id, c->leader ? " leads" : "",
-            c->member_count);
+    sim_say(c->sim, "client=%u group=%u joined generation=%d member=%s%s members=%u", c->number, c->group, c->generation, c->member_id,
+            c->leader ? " leads" : "", c->member_count);
     check_generation(c->sim, c->group, a->generation, c->sent_us, c->sim->now_us);
 }
 

@@ -67,6 +67,14 @@ static void run_one(struct sim_options *options, uint64_t seed, struct sim_total
     fflush(stdout);
 }
 
+/* What nodes say to their operators is part of the story only when it is told. */
+static void log_line(void *ctx, enum log_level level, const char *line)
+{
+    const struct sim_options *options = ctx;
+    if (options->verbose || level == LOG_ERROR)
+        printf("           %s\n", line);
+}
+
 static int usage(void)
 {
     fputs("usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-minima] [--stop-at-first]\n"
@@ -110,6 +118,7 @@ int main(int argc, char **argv)
     }
     if (count == 0)
         return usage();
+    log_set(log_line, &options, LOG_DEBUG);
     for (uint64_t seed = from; seed < from + count && !(stop_at_first && failed > 0); seed++)
         run_one(&options, seed, &totals, &passed, &failed);
     print_totals(&totals);

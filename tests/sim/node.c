@@ -275,7 +275,7 @@ static void warn(void *ctx, const char *text)
     sim_say(n->sim, "node=%u store: %s", n->id, text);
 }
 
-static int open_all(struct sim_node *n, char text[512])
+static int open_all(struct sim_node *n, char text[1024])
 {
     struct store_identity identity = n->sim->identity;
     identity.node_id = n->id;
@@ -303,7 +303,7 @@ static int open_all(struct sim_node *n, char text[512])
     core_recovery(n->core, &recovery);
     rc = store_open(&n->store, &n->port, &store, &recovery, &report);
     n->sim->totals.torn_tails += report.torn_tail;
-    snprintf(text, 512, "%s", report.text);
+    snprintf(text, 1024, "%s", report.text);
     if (rc != 0)
         return rc;
     coord_attach(n->coord, n->core);
@@ -321,10 +321,11 @@ void node_init(struct sim *sim, uint32_t id)
 
 void node_start(struct sim_node *n)
 {
-    char text[512] = "";
+    char text[1024] = "";
     n->alive = true;
     n->life++;
     n->paused_until_us = 0;
+    n->turn_at_us = 0;
     n->batch = NULL;
     mem_disk_port(n->disk, &n->port);
     make_coord(n);
@@ -377,9 +378,9 @@ static void close_all(struct sim_node *n)
 {
     node_collect(n);
     n->alive = false; /* whatever coord still answers goes nowhere */
-    coord_free(n->coord);
     core_forget_jobs(n->core);
     core_free(n->core);
+    coord_free(n->coord);
     store_close(n->store);
     n->core = NULL;
     n->coord = NULL;
@@ -395,13 +396,14 @@ void node_crash(struct sim_node *n)
         return;
     n->sim->totals.crashes++;
     sim_say(n->sim, "node=%u crashes", n->id);
-    if (n->batch != NULL && sim_chance(n->sim, 500000)) {
+    bool power_cut = sim_chance(n->sim, 700000);
+    if (power_cut && n->batch != NULL && sim_chance(n->sim, 500000)) {
         mem_disk_faults(n->disk)->cut_power = 1 + prng_below(&n->sim->random, 4);
         (void)store_write(n->store, n->batch, n->batch_count);
         mem_disk_faults(n->disk)->cut_power = 0;
     }
     close_all(n);
-    if (sim_chance(n->sim, 700000))
+    if (power_cut)
         mem_disk_crash(n->disk, &n->sim->random);
     else
         mem_disk_end_process(n->disk, &n->port);
