@@ -15,9 +15,7 @@ static const void *refuse_join(const struct refusal *f)
     wire_init(&wire_join_group_response, answer);
     answer->error_code = f->error;
     answer->member_id = r->member_id;
-    if (f->op->api_version < 7) {
-        answer->protocol_name = STR("");
-    }
+    answer->protocol_name = f->op->api_version < 7 ? STR("") : STR_NULL;
     return answer;
 }
 

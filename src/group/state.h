@@ -175,6 +175,8 @@ struct decision {
     struct str *subscribed; int32_t subscribed_count;        /* classic_subscribed() fills these once, sorted */
     int8_t subscribed_state;                                 /* 0 not read yet, 1 known, -1 cannot be read */
 };
+/* Nothing that is returned may point into the state: it changes before an answer leaves. Records are encoded and timer names copied; what an answer takes
+ * from the state is copied with arena_str() and arena_bytes(). */
 void out_record(struct decision *d, int16_t type, const void *key, int16_t value_version, const void *value);    /* value NULL: tombstone */
 void out_timer(struct decision *d, enum group_timer_kind kind, struct str member_id, int32_t epoch, int64_t delay_ms);
 void out_timer_full(struct decision *d, const struct group_timer_wish *wish);            /* group_id is filled in */
@@ -191,7 +193,8 @@ void classic_decide_timer(struct decision *d);
 void classic_decide_takeover(struct decision *d);
 void classic_decide_topics_changed(struct decision *d);                                  /* the rebalance half of GROUP_TOPICS_CHANGED */
 void classic_describe(struct decision *d, const struct group *g, struct describe_groups_response_described_group *ret);  /* g NULL: unknown */
-/* Commit rights: the Kafka error for this committer, 0 when it may. g NULL: unknown group. A commit keeps its member's session: that timer is wished for. */
+/* Commit rights: the Kafka error for this committer, 0 when it may. g NULL: unknown group. A commit keeps its member's session: that timer is wished for.
+ * Where it may not, the rule is set. */
 int16_t classic_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request);
 const struct classic_member *classic_member_find(const struct group *g, struct str member_id);   /* NULL: none */
 struct bytes classic_assignment(const struct group *g, const struct classic_member *m);  /* in force; never null */

@@ -22,17 +22,17 @@ static void describe_unknown(struct decision *d, struct describe_groups_response
     }
 }
 
-static void describe_member(const struct group *g, const struct classic_member *m,
+static void describe_member(struct arena *arena, const struct group *g, const struct classic_member *m,
                             struct describe_groups_response_described_group_member *ret)
 {
-    ret->member_id = m->member_id;
-    ret->group_instance_id = m->instance_id;
-    ret->client_id = m->client_id;
-    ret->client_host = m->client_host;
-    ret->member_assignment = classic_assignment(g, m);
+    ret->member_id = arena_str(arena, m->member_id);
+    ret->group_instance_id = arena_str(arena, m->instance_id);
+    ret->client_id = arena_str(arena, m->client_id);
+    ret->client_host = arena_str(arena, m->client_host);
+    ret->member_assignment = arena_bytes(arena, classic_assignment(g, m));
     ret->member_metadata = (struct bytes){(const uint8_t *)"", 0};
     if (g->classic.state == CLASSIC_STABLE) {
-        ret->member_metadata = member_metadata(m, g->classic.protocol_name);
+        ret->member_metadata = arena_bytes(arena, member_metadata(m, g->classic.protocol_name));
     }
 }
 
@@ -46,47 +46,59 @@ void classic_describe(struct decision *d, const struct group *g, struct describe
     }
     const struct classic *c = &g->classic;
     ret->group_state = str_of(classic_state_name(c->state));
-    ret->protocol_type = c->protocol_type;
+    ret->protocol_type = arena_str(d->arena, c->protocol_type);
     if (c->state == CLASSIC_STABLE && !str_is_null(c->protocol_name)) {
-        ret->protocol_data = c->protocol_name;
+        ret->protocol_data = arena_str(d->arena, c->protocol_name);
     }
     ret->members.len = c->member_count;
     ret->members.v = ARENA_NEW(d->arena, struct describe_groups_response_described_group_member, c->member_count);
     for (int32_t i = 0; i < c->member_count; i++) {
-        describe_member(g, c->members[i], &ret->members.v[i]);
+        describe_member(d->arena, g, c->members[i], &ret->members.v[i]);
     }
 }
 
-static int16_t commit_error(const struct group *g, const struct offset_commit_request *r, int16_t api_version,
-                            const struct classic_member **ret)
+/* Null when it may. */
+static const char *commit_rule(const struct group *g, const struct offset_commit_request *r, int16_t api_version, int16_t *ret_error,
+                               const struct classic_member **ret)
 {
     int32_t generation = r->generation_id_or_member_epoch;
     *ret = NULL;
+    *ret_error = KAFKA_NONE;
+    if (generation < 0 && (g == NULL || g->classic.state == CLASSIC_EMPTY)) {
+        return NULL; /* from outside of any membership */
+    }
     if (g == NULL) {
-        return generation < 0 ? KAFKA_NONE : api_version >= 9 ? KAFKA_GROUP_ID_NOT_FOUND : KAFKA_ILLEGAL_GENERATION;
+        *ret_error = api_version >= 9 ? KAFKA_GROUP_ID_NOT_FOUND : KAFKA_ILLEGAL_GENERATION;
+        return RULE(COMMIT_NO_GROUP);
     }
     const struct classic *c = &g->classic;
-    if (generation < 0 && c->state == CLASSIC_EMPTY) {
-        return KAFKA_NONE; /* from outside of any membership */
-    }
     if (generation < 0 && str_is_empty(r->member_id) && str_is_null(r->group_instance_id)) {
-        return KAFKA_UNKNOWN_MEMBER_ID; /* the same, but the group has members */
+        *ret_error = KAFKA_UNKNOWN_MEMBER_ID;
+        return RULE(COMMIT_OUTSIDER);
     }
-    int16_t error = classic_check_member(c, r->member_id, r->group_instance_id, ret);
-    if (error != KAFKA_NONE) {
-        return error;
+    *ret_error = classic_check_member(c, r->member_id, r->group_instance_id, ret);
+    if (*ret_error != KAFKA_NONE) {
+        return *ret_error == KAFKA_FENCED_INSTANCE_ID ? RULE(COMMIT_FENCED) : RULE(COMMIT_UNKNOWN_MEMBER);
     }
     if (generation != c->generation) {
-        return KAFKA_ILLEGAL_GENERATION;
+        *ret_error = KAFKA_ILLEGAL_GENERATION;
+        return RULE(COMMIT_GENERATION);
     }
-    return c->state == CLASSIC_COMPLETING ? KAFKA_REBALANCE_IN_PROGRESS : KAFKA_NONE;
+    if (c->state == CLASSIC_COMPLETING) {
+        *ret_error = KAFKA_REBALANCE_IN_PROGRESS;
+        return RULE(COMMIT_COMPLETING);
+    }
+    return NULL;
 }
 
 int16_t classic_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request)
 {
     const struct classic_member *m;
-    int16_t error = commit_error(g, request, d->op->api_version, &m);
-    if (error == KAFKA_NONE && m != NULL) {
+    int16_t error;
+    const char *rule = commit_rule(g, request, d->op->api_version, &error, &m);
+    if (rule != NULL) {
+        out_rule(d, rule);
+    } else if (m != NULL) {
         out_timer(d, GROUP_TIMER_SESSION, m->member_id, g->classic.generation, m->session_timeout_ms);
     }
     return error;

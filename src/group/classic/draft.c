@@ -192,12 +192,15 @@ static void arm_initial_delay(struct draft *t)
     out_timer_full(t->d, &wish);
 }
 
-/* Syncs of the old generation are over: they wait no longer, and their sessions, which stood still, run again. */
+/* Syncs of the old generation are over: they wait no longer, and their members' sessions, which stood still, run again. A newcomer has none of either. */
 static void end_syncs(struct draft *t)
 {
     int32_t count;
     const struct classic_member **all = draft_members(t, &count);
     for (int32_t i = 0; i < count; i++) {
+        if (all[i] == t->put && t->put_place < 0) {
+            continue;
+        }
         out_timer(t->d, GROUP_TIMER_SYNC, all[i]->member_id, t->generation, -1);
         if (t->state == CLASSIC_COMPLETING) {
             draft_session(t, all[i]);

@@ -20,12 +20,13 @@ static void after_removal(struct draft *t)
     }
 }
 
+/* Every member's session is armed anew when a generation begins: one of an older generation fired just before that. */
 static void session(struct draft *t)
 {
     const struct group_timer *timer = &t->d->op->timer;
     bool found;
     int32_t place = members_place(t->c, timer->member_id, &found);
-    if (!found) {
+    if (!found || timer->epoch != t->generation) {
         done(t, RULE(SESSION_MOOT));
         return;
     }

@@ -37,9 +37,9 @@ static void fill_members(struct decision *d, struct join_group_response *answer,
     answer->members.v = ARENA_NEW(d->arena, struct join_group_response_member, count);
     answer->members.len = count;
     for (int32_t i = 0; i < count; i++) {
-        answer->members.v[i].member_id = members[i]->member_id;
-        answer->members.v[i].group_instance_id = members[i]->instance_id;
-        answer->members.v[i].metadata = member_metadata(members[i], protocol);
+        answer->members.v[i].member_id = arena_str(d->arena, members[i]->member_id);
+        answer->members.v[i].group_instance_id = arena_str(d->arena, members[i]->instance_id);
+        answer->members.v[i].metadata = arena_bytes(d->arena, member_metadata(members[i], protocol));
     }
 }
 
@@ -48,9 +48,9 @@ static struct join_group_response *grant(struct decision *d, const struct draft 
 {
     struct join_group_response *answer = answer_new(d, member_id);
     answer->generation_id = t->generation;
-    answer->protocol_type = t->protocol_type;
-    answer->protocol_name = str_is_null(t->protocol_name) ? answer->protocol_name : t->protocol_name;
-    answer->leader = str_is_null(t->leader) ? STR("") : t->leader;
+    answer->protocol_type = arena_str(d->arena, t->protocol_type);
+    answer->protocol_name = str_is_null(t->protocol_name) ? answer->protocol_name : arena_str(d->arena, t->protocol_name);
+    answer->leader = str_is_null(t->leader) ? STR("") : arena_str(d->arena, t->leader);
     if (str_eq(member_id, t->leader)) {
         int32_t count;
         const struct classic_member **all = draft_members(t, &count);
@@ -253,7 +253,7 @@ static void keep_generation(struct draft *t, int32_t place)
     if (d->op->api_version >= 9) {
         answer->skip_assignment = str_eq(t->leader, m->member_id);
     } else {
-        answer->leader = text_or_empty(old_leader);
+        answer->leader = arena_str(d->arena, text_or_empty(old_leader));
         answer->members.len = 0;
     }
     out_answer(d, RULE(JOIN_STATIC_KEPT), KAFKA_NONE, answer);
@@ -314,7 +314,7 @@ static void join_known(struct draft *t, const struct classic_member *m)
     } else if (!same_protocols(d, m)) {
         rejoin(t, m, RULE(JOIN_CHANGED));
     } else {
-        out_answer(d, RULE(JOIN_SAME), KAFKA_NONE, grant(d, t, m->member_id));
+        out_answer(d, RULE(JOIN_SAME), KAFKA_NONE, grant(d, t, request_of(d)->member_id));
     }
 }
 
@@ -398,6 +398,13 @@ static int64_t request_bytes(const struct decision *d)
     return bytes;
 }
 
+static bool budget_fits(const struct decision *d, const struct group *g)
+{
+    struct str instance = request_of(d)->group_instance_id;
+    bool replaces = g != NULL && !str_is_null(instance) && members_by_instance(&g->classic, instance) >= 0;
+    return budget_allows(d, g == NULL ? 1 : 0, replaces ? 0 : 1, request_bytes(d));
+}
+
 /* ---- a join that waits ------------------------------------------------------------------------------------------------------------------- */
 
 static void ask_again(struct decision *d, const struct group *g)
@@ -441,7 +448,7 @@ void classic_decide_join(struct decision *d)
         refuse(d, RULE(JOIN_SESSION_TIMEOUT), KAFKA_INVALID_SESSION_TIMEOUT, r->member_id);
     } else if (g == NULL && !is_new) {
         refuse(d, RULE(JOIN_NO_GROUP), KAFKA_UNKNOWN_MEMBER_ID, r->member_id);
-    } else if (is_new && !budget_allows(d, g == NULL ? 1 : 0, 1, request_bytes(d))) {
+    } else if (is_new && !budget_fits(d, g)) {
         refuse(d, RULE(JOIN_BUDGET), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
     } else {
         struct draft t;

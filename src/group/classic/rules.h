@@ -63,6 +63,12 @@
     X(INITIAL_MOOT, "initial delay: nothing to complete")                                                                                  \
     X(INITIAL_EXTENDED, "initial delay: extended for new members")                                                                         \
     X(INITIAL_OVER, "initial delay: over")                                                                                                 \
+    X(COMMIT_NO_GROUP, "commit: member of an unknown group")                                                                               \
+    X(COMMIT_OUTSIDER, "commit: from outside of a group with members")                                                                     \
+    X(COMMIT_UNKNOWN_MEMBER, "commit: unknown member")                                                                                     \
+    X(COMMIT_FENCED, "commit: instance belongs to another member")                                                                         \
+    X(COMMIT_GENERATION, "commit: other generation")                                                                                       \
+    X(COMMIT_COMPLETING, "commit: rebalance in progress")                                                                                  \
     X(TAKEOVER_NOTHING, "takeover: every waiting member knows its id")                                                                     \
     X(TAKEOVER_DROPPED, "takeover: members without a delivered id dropped")                                                                \
     X(TOPICS_UNMOVED, "topics: subscribed topics unchanged")                                                                               \

@@ -1,0 +1,36 @@
+/* commands.h: the commands of a transcript.
+ *
+ * A command is a word and key=value pairs, with the client's name before it where a client sends it:
+ *
+ *     A: join group=orders version=9 protocols=range:ma,rr:mr     a client "a"; member=, instance=, session=, rebalance=, type=, reason=
+ *     A: sync group=orders generation=1 member=a-#1 assign=a-#1:pa,b-#2:pb      version=5 type=consumer name=range instance=
+ *     A: heartbeat group=orders generation=1 member=a-#1           version=4 instance=
+ *     A: leave group=orders members=a-#1,/i1,b-#2/i2               version=5 reason=
+ *     A: commit group=orders generation=1 member=a-#1 t-0=5        version=9 instance=
+ *     A: describe group=orders                                     version=6
+ *     A: delete group=orders
+ *     tick 3s                      failover               timers             fire session member=a-#1 epoch=1
+ *     topic t 3                    topics-changed group=orders       retention group=orders
+ *     set group_max_size=2         hold | release         revision group=orders
+ *
+ * Member ids are written as they are printed: a-#1 is client a with the first id drawn. Values of protocols and assignments are text; topics:t1+t2 stands for
+ * a consumer subscription to topics, parts:t1-0+t1-1 for a consumer assignment. */
+#ifndef MUSTER_TESTS_GOLDEN_COMMANDS_H
+#define MUSTER_TESTS_GOLDEN_COMMANDS_H
+
+#include "group_world.h"
+
+struct golden {
+    struct world world;
+    struct buf *out;     /* the transcript */
+    struct buf happened; /* since the last flush */
+};
+
+void golden_init(struct golden *g, struct buf *out);
+void golden_fini(struct golden *g);
+void golden_command(struct golden *g, struct str line);
+void golden_flush(struct golden *g); /* writes what happened into the transcript */
+
+void golden_rule_seen(const char *rule); /* golden.c */
+
+#endif
