@@ -1,0 +1,80 @@
+/* cli.h: what the commands of `muster` share: arguments, exit codes, words for errors.
+ *
+ * A command is a row of a table: its words, operands and options, and a function that gets them parsed. Results go to cli->out, everything
+ * else to cli->err; both are given by the caller, so that tests read them. */
+#ifndef MUSTER_CLI_H
+#define MUSTER_CLI_H
+
+#include <muster/base.h>
+
+#include <stdio.h>
+
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1,                      /* the request was refused, or what was asked for does not exist */
+    CLI_USAGE = 2,                       /* the command line is wrong */
+    CLI_UNREACHABLE = 3,                 /* no node answered in time */
+    CLI_TORN = 4,                        /* the log ends in a torn batch; everything before it was shown */
+    CLI_CORRUPT = 5                      /* the log is damaged; everything before the damage was shown */
+};
+
+struct cli_option {
+    const char *name;                    /* without dashes */
+    const char *value;                   /* what it takes, for the help; NULL: a switch */
+    const char *help;
+};
+
+struct cli;
+struct cli_command {
+    const char *noun, *verb;
+    const char *operands;                /* for the usage line */
+    int min_operands, max_operands;      /* max -1: any number */
+    const char *summary;                 /* one line */
+    const char *details;                 /* paragraphs for --help; NULL: none */
+    const struct cli_option *options;
+    size_t option_count;
+    int (*run)(struct cli *cli);         /* an enum cli_exit */
+};
+
+enum { CLI_GIVEN_MAX = 64 };
+struct cli {
+    FILE *out, *err;
+    const struct cli_command *command;
+    const char **operands;               /* in the arena; the texts are argv's */
+    int operand_count;
+    struct cli_given {
+        const char *name, *value;        /* value "" for a switch */
+    } given[CLI_GIVEN_MAX];
+    int given_count;
+    bool json;
+    int64_t timeout_ms;
+    const char *bootstrap;
+    struct arena arena;                  /* everything that lives as long as the command */
+};
+
+
+/* Parses and runs one command line (argv[0] is the program). Returns the exit code. */
+int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err);
+
+/* ---- for commands ---- */
+
+bool cli_flag(const struct cli *cli, const char *name);
+const char *cli_text(const struct cli *cli, const char *name);           /* the last one given; NULL: none */
+/* The number given, or `otherwise`. false with a message when it is no number from least to most. */
+bool cli_number(struct cli *cli, const char *name, int64_t least, int64_t most, int64_t otherwise, int64_t *ret);
+bool cli_parse_number(const char *text, int64_t least, int64_t most, int64_t *ret);
+/* "muster: " text newline on cli->err. */
+__attribute__((format(printf, 2, 3)))
+void cli_say(const struct cli *cli, const char *format, ...);
+/* The same, and returns code: `return cli_fail(cli, CLI_FAILED, "...")`. */
+__attribute__((format(printf, 3, 4)))
+int cli_fail(const struct cli *cli, int code, const char *format, ...);
+/* The operands and every value of the option `name`, in order, as views; in the arena. */
+struct str *cli_names(struct cli *cli, const char *name, int *ret_count);
+
+/* "GROUP_ID_NOT_FOUND" for 69, "error 12345" for what has no name here. In the arena or static. */
+const char *kafka_error_name(int16_t code, struct arena *arena);
+/* "NAME: message" where the answer carries a message, else "NAME: what it means" where that is known, else "NAME". */
+const char *kafka_error_text(int16_t code, struct str message, struct arena *arena);
+
+#endif

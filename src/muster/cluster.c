@@ -1,0 +1,432 @@
+/* cluster.c: muster cluster status, transfer. */
+#include "commands.h"
+#include "out.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { ROLE_LEADER = 2, PATH_NODES = CLIENT_NODES_MAX };
+
+/* ---- what the nodes say ---- */
+
+struct node_view {
+    int32_t id;
+    const char *host;
+    int32_t port;
+    const struct cluster_status_response *status; /* NULL: did not answer */
+    const char *why;                              /* not */
+    bool serves;                                  /* confirmed that every shard it leads has its own reads answered */
+};
+struct cluster_view {
+    struct str cluster_id;
+    struct node_view nodes[PATH_NODES];
+    int node_count;
+    int shard_count;
+    const struct cluster_status_response_node_status *peers; /* as the first node that answered knows them */
+    int peer_count;
+};
+
+/* A list of no groups is refused as long as a shard of the node cannot answer: the answer is what a client would get. */
+static bool confirm_serving(struct client *c, struct client_node *node, struct arena *arena)
+{
+    struct list_groups_request request;
+    const void *answer;
+    struct str no_state = STR("none");
+    wire_init(&wire_list_groups_request, &request);
+    request.states_filter.v = &no_state;
+    request.states_filter.len = 1;
+    struct client_call call = {.key = API_KEY_LIST_GROUPS, .min_version = 4, .max_version = -1, .request = &request};
+    return client_node_call(c, node, &call, arena, &answer) == 0 && ((const struct list_groups_response *)answer)->error_code == 0;
+}
+
+static void ask_node(struct client *c, struct client_node *node, struct arena *arena, struct node_view *ret)
+{
+    struct cluster_status_request request;
+    const void *answer = NULL;
+    wire_init(&wire_cluster_status_request, &request);
+    struct client_call call = {.key = API_KEY_CLUSTER_STATUS, .max_version = -1, .request = &request};
+    *ret = (struct node_view){.id = node->id, .host = arena_printf(arena, "%s", node->host).ptr, .port = node->port};
+    int rc = client_node_call(c, node, &call, arena, &answer);
+    const struct cluster_status_response *status = answer;
+    if (rc < 0) {
+        ret->why = arena_printf(arena, "%s", c->error).ptr;
+    } else if (status->error_code != 0) {
+        ret->why = kafka_error_text(status->error_code, status->error_message, arena);
+    } else {
+        ret->status = status;
+        ret->serves = confirm_serving(c, node, arena);
+    }
+}
+
+/* 0 (some nodes may not have answered), or a client error: none did. */
+static int fetch_cluster(struct client *c, struct arena *arena, struct cluster_view *ret)
+{
+    const struct metadata_response *metadata;
+    *ret = (struct cluster_view){0};
+    int rc = client_metadata(c, NULL, 0, arena, &metadata);
+    if (rc < 0) {
+        return rc;
+    }
+    ret->cluster_id = metadata->cluster_id;
+    struct client_node *node = client_broker(c, 0);
+    for (int n = 0; node != NULL && n < PATH_NODES; node = client_broker(c, ++n)) {
+        struct node_view *view = &ret->nodes[ret->node_count++];
+        ask_node(c, node, arena, view);
+        if (view->status != NULL && ret->peers == NULL) {
+            ret->peers = view->status->nodes.v;
+            ret->peer_count = view->status->nodes.len;
+        }
+        if (view->status != NULL && view->status->shards.len > ret->shard_count) {
+            ret->shard_count = view->status->shards.len;
+        }
+    }
+    return ret->peers != NULL ? MUSTER_E_OK : MUSTER_E_VERSION;
+}
+
+static const struct cluster_status_response_shard_status *shard_on(const struct node_view *node, int32_t shard)
+{
+    for (int32_t i = 0; node->status != NULL && i < node->status->shards.len; i++) {
+        if (node->status->shards.v[i].shard == shard) {
+            return &node->status->shards.v[i];
+        }
+    }
+    return NULL;
+}
+
+/* The node that leads the shard: of those that say so the one of the highest term. NULL: none that answered. */
+static const struct node_view *leader_of(const struct cluster_view *cluster, int32_t shard)
+{
+    const struct node_view *leader = NULL;
+    int64_t term = -1;
+    for (int i = 0; i < cluster->node_count; i++) {
+        const struct cluster_status_response_shard_status *s = shard_on(&cluster->nodes[i], shard);
+        if (s != NULL && s->role == ROLE_LEADER && s->term > term) {
+            leader = &cluster->nodes[i];
+            term = s->term;
+        }
+    }
+    return leader;
+}
+
+/* Two replicas that applied the same index and hold another state. */
+static bool diverged(const struct cluster_view *cluster, int32_t shard)
+{
+    for (int i = 0; i < cluster->node_count; i++) {
+        for (int k = i + 1; k < cluster->node_count; k++) {
+            const struct cluster_status_response_shard_status *a = shard_on(&cluster->nodes[i], shard);
+            const struct cluster_status_response_shard_status *b = shard_on(&cluster->nodes[k], shard);
+            if (a != NULL && b != NULL && a->applied_index == b->applied_index && a->state_hash != b->state_hash) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static int led_by(const struct cluster_view *cluster, const struct node_view *node)
+{
+    int count = 0;
+    for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
+        count += leader_of(cluster, shard) == node;
+    }
+    return count;
+}
+
+static struct str peer_address(const struct cluster_view *cluster, int32_t id)
+{
+    for (int i = 0; i < cluster->peer_count; i++) {
+        if (cluster->peers[i].node_id == id) {
+            return cluster->peers[i].peer_address;
+        }
+    }
+    return STR_NULL;
+}
+
+/* ---- status ---- */
+
+static json_t *node_json(const struct cluster_view *cluster, const struct node_view *node)
+{
+    json_t *one = json_object();
+    out_json_set(one, "id", json_integer(node->id));
+    out_json_set(one, "host", out_json_text(str_of(node->host)));
+    out_json_set(one, "port", json_integer(node->port));
+    out_json_set(one, "peerAddress", out_json_text(peer_address(cluster, node->id)));
+    out_json_set(one, "up", json_boolean(node->status != NULL));
+    out_json_set(one, "version", node->status != NULL ? out_json_text(node->status->version) : json_null());
+    out_json_set(one, "leads", json_integer(led_by(cluster, node)));
+    return one;
+}
+
+static json_t *replica_json(const struct node_view *node, const struct cluster_status_response_shard_status *s)
+{
+    char hash[20];
+    json_t *one = json_object();
+    snprintf(hash, sizeof(hash), "%016" PRIx64, (uint64_t)s->state_hash);
+    out_json_set(one, "node", json_integer(node->id));
+    out_json_set(one, "term", json_integer(s->term));
+    out_json_set(one, "firstIndex", json_integer(s->first_index));
+    out_json_set(one, "lastIndex", json_integer(s->last_index));
+    out_json_set(one, "commitIndex", json_integer(s->commit_index));
+    out_json_set(one, "appliedIndex", json_integer(s->applied_index));
+    out_json_set(one, "snapshotIndex", json_integer(s->snapshot_index));
+    out_json_set(one, "stateHash", json_string(hash));
+    return one;
+}
+
+static json_t *shard_json(const struct cluster_view *cluster, int32_t shard)
+{
+    const struct node_view *leader = leader_of(cluster, shard);
+    json_t *one = json_object();
+    json_t *replicas = json_array();
+    out_json_set(one, "shard", json_integer(shard));
+    out_json_set(one, "leader", json_integer(leader != NULL ? leader->id : -1));
+    out_json_set(one, "serving", json_boolean(leader != NULL && leader->serves));
+    out_json_set(one, "diverged", json_boolean(diverged(cluster, shard)));
+    if (leader != NULL) {
+        const struct cluster_status_response_shard_status *s = shard_on(leader, shard);
+        out_json_set(one, "term", json_integer(s->term));
+        out_json_set(one, "commitIndex", json_integer(s->commit_index));
+        out_json_set(one, "groups", json_integer(s->groups));
+        out_json_set(one, "members", json_integer(s->members));
+        out_json_set(one, "offsets", json_integer(s->offsets));
+        out_json_set(one, "memoryBytes", json_integer(s->memory_bytes));
+    }
+    for (int i = 0; i < cluster->node_count; i++) {
+        const struct cluster_status_response_shard_status *s = shard_on(&cluster->nodes[i], shard);
+        if (s != NULL) {
+            out_json_add(replicas, replica_json(&cluster->nodes[i], s));
+        }
+    }
+    out_json_set(one, "replicas", replicas);
+    return one;
+}
+
+static void print_json(struct cli *cli, const struct cluster_view *cluster, int32_t controller)
+{
+    json_t *document = json_object();
+    json_t *nodes = json_array();
+    json_t *shards = json_array();
+    for (int i = 0; i < cluster->node_count; i++) {
+        out_json_add(nodes, node_json(cluster, &cluster->nodes[i]));
+    }
+    for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
+        out_json_add(shards, shard_json(cluster, shard));
+    }
+    out_json_set(document, "clusterId", out_json_text(cluster->cluster_id));
+    out_json_set(document, "controller", json_integer(controller));
+    out_json_set(document, "nodes", nodes);
+    out_json_set(document, "shards", shards);
+    out_json_print(document, cli->out);
+}
+
+static void print_nodes(struct cli *cli, const struct cluster_view *cluster)
+{
+    static const char *const headers[] = {"NODE", "ADDRESS", "PEER-ADDRESS", "STATE", "LEADS", "VERSION"};
+    struct table t;
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int i = 0; i < cluster->node_count; i++) {
+        const struct node_view *node = &cluster->nodes[i];
+        table_number(&t, node->id);
+        table_text(&t, arena_printf(&cli->arena, "%s:%d", node->host, node->port));
+        table_text(&t, peer_address(cluster, node->id));
+        table_text(&t, str_of(node->status != NULL ? "up" : "unreachable"));
+        table_number(&t, led_by(cluster, node));
+        table_text(&t, node->status != NULL ? node->status->version : STR_NULL);
+    }
+    table_print(&t, cli->out);
+}
+
+/* Entries that the others have yet to apply: "2:0 3:17". */
+static struct str behind_text(struct cli *cli, const struct cluster_view *cluster, int32_t shard, const struct node_view *leader)
+{
+    struct str text = STR_NULL;
+    for (int i = 0; i < cluster->node_count; i++) {
+        const struct node_view *node = &cluster->nodes[i];
+        const struct cluster_status_response_shard_status *s = shard_on(node, shard);
+        if (node == leader || leader == NULL) {
+            continue;
+        }
+        int64_t behind = s != NULL ? shard_on(leader, shard)->commit_index - s->applied_index : 0;
+        struct str one = s != NULL ? arena_printf(&cli->arena, "%d:%" PRId64, node->id, behind > 0 ? behind : 0)
+                                   : arena_printf(&cli->arena, "%d:?", node->id);
+        text = text.len > 0 ? arena_printf(&cli->arena, "%.*s %.*s", STR_ARG(text), STR_ARG(one)) : one;
+    }
+    return text;
+}
+
+static void print_shards(struct cli *cli, const struct cluster_view *cluster)
+{
+    static const char *const headers[] = {"SHARD",    "LEADER", "STATE",   "TERM",    "COMMIT-INDEX", "LOG-FROM",
+                                          "SNAPSHOT", "GROUPS", "MEMBERS", "OFFSETS", "KBYTES",       "BEHIND"};
+    struct table t;
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
+        const struct node_view *leader = leader_of(cluster, shard);
+        const struct cluster_status_response_shard_status *s = leader != NULL ? shard_on(leader, shard) : NULL;
+        const char *state = leader == NULL ? "no leader" : leader->serves ? "serving" : "loading";
+        table_number(&t, shard);
+        table_number_or_dash(&t, leader != NULL ? leader->id : -1);
+        table_text(&t, str_of(diverged(cluster, shard) ? "DIVERGED" : state));
+        table_number_or_dash(&t, s != NULL ? s->term : -1);
+        table_number_or_dash(&t, s != NULL ? s->commit_index : -1);
+        table_number_or_dash(&t, s != NULL ? s->first_index : -1);
+        table_number_or_dash(&t, s != NULL ? s->snapshot_index : -1);
+        table_number_or_dash(&t, s != NULL ? s->groups : -1);
+        table_number_or_dash(&t, s != NULL ? s->members : -1);
+        table_number_or_dash(&t, s != NULL ? s->offsets : -1);
+        table_number_or_dash(&t, s != NULL ? (s->memory_bytes + 1023) / 1024 : -1);
+        table_text(&t, behind_text(cli, cluster, shard, leader));
+    }
+    fputc('\n', cli->out);
+    table_print(&t, cli->out);
+}
+
+static int run_status(struct cli *cli)
+{
+    struct client c;
+    struct cluster_view *cluster = arena_get(&cli->arena, sizeof(*cluster));
+    int code = cli_connect(cli, &c);
+    if (code != CLI_OK) {
+        return code;
+    }
+    int rc = fetch_cluster(&c, &cli->arena, cluster);
+    if (rc < 0) {
+        code = cli_client_failed(cli, &c, rc);
+        client_fini(&c);
+        return code;
+    }
+    if (cli->json) {
+        print_json(cli, cluster, c.controller);
+    } else {
+        fprintf(cli->out, "Cluster %.*s, controller: node %d\n\n", STR_ARG(out_text(cluster->cluster_id, &cli->arena)), c.controller);
+        print_nodes(cli, cluster);
+        print_shards(cli, cluster);
+    }
+    for (int i = 0; i < cluster->node_count; i++) {
+        if (cluster->nodes[i].status == NULL) {
+            cli_say(cli, "node %d: %s", cluster->nodes[i].id, cluster->nodes[i].why);
+        }
+    }
+    client_fini(&c);
+    return code;
+}
+
+const struct cli_command command_cluster_status = {
+    .noun = "cluster",
+    .verb = "status",
+    .operands = "",
+    .summary = "Shows the nodes and the shards: who leads, how far each replica is.",
+    .details =
+        "Every node is asked. A shard is serving when its leader answers confirmed reads of the shards it leads. BEHIND: entries that\n"
+        "each other node has yet to apply, '?' where it does not answer. DIVERGED: two replicas differ at the same index, which is\n"
+        "never right.\n"
+        "Exit code 0 as soon as one node answered; the others are named on standard error.",
+    .run = run_status};
+
+/* ---- transfer ---- */
+
+/* Leader of the shard as its nodes tell; -1: none. */
+static int32_t current_leader(struct client *c, int32_t shard, struct arena *arena, struct cluster_view *cluster)
+{
+    if (fetch_cluster(c, arena, cluster) < 0) {
+        return -1;
+    }
+    const struct node_view *leader = leader_of(cluster, shard);
+    return leader != NULL ? leader->id : -1;
+}
+
+static int await_leader(struct cli *cli, struct client *c, int32_t shard, int32_t from, int32_t to, struct cluster_view *cluster)
+{
+    int32_t now = -1;
+    for (int attempt = 0;; attempt++) {
+        now = current_leader(c, shard, &cli->arena, cluster);
+        bool there = now >= 0 && (to >= 0 ? now == to : now != from);
+        if (there && cli->json) {
+            json_t *document = json_object();
+            out_json_set(document, "shard", json_integer(shard));
+            out_json_set(document, "from", json_integer(from));
+            out_json_set(document, "to", json_integer(now));
+            out_json_print(document, cli->out);
+        } else if (there) {
+            fprintf(cli->out, "shard %d: node %d -> node %d\n", shard, from, now);
+        }
+        if (there) {
+            return CLI_OK;
+        }
+        if (!client_pause(c, attempt)) {
+            return cli_fail(cli, CLI_FAILED, "shard %d is still led by node %d: the transfer did not succeed in time", shard, now);
+        }
+    }
+}
+
+static int transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+{
+    struct transfer_shard_request request;
+    struct cluster_view *cluster = arena_get(&cli->arena, sizeof(*cluster));
+    const void *answer;
+    int rc = fetch_cluster(c, &cli->arena, cluster);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    if (shard >= cluster->shard_count) {
+        return cli_fail(cli, CLI_FAILED, "there is no shard %d: the cluster has %d", shard, cluster->shard_count);
+    }
+    const struct node_view *leader = leader_of(cluster, shard);
+    int32_t from = leader != NULL ? leader->id : -1;
+    if (from >= 0 && from == to) {
+        return await_leader(cli, c, shard, from, to, cluster);
+    }
+    wire_init(&wire_transfer_shard_request, &request);
+    request.shard = shard;
+    request.node_id = to;
+    struct client_call call = {.key = API_KEY_TRANSFER_SHARD, .max_version = -1, .request = &request, .changes = true};
+    struct client_node *node = from >= 0 ? client_node_by_id(c, from) : NULL;
+    rc = node != NULL ? client_node_call(c, node, &call, &cli->arena, &answer) : client_any_call(c, &call, &cli->arena, &answer, NULL);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    const struct transfer_shard_response *response = answer;
+    if (response->error_code != 0) {
+        return cli_fail(cli, CLI_FAILED, "shard %d: %s", shard,
+                        kafka_error_text(response->error_code, response->error_message, &cli->arena));
+    }
+    return await_leader(cli, c, shard, from, to, cluster);
+}
+
+static int run_transfer(struct cli *cli)
+{
+    struct client c;
+    int64_t shard;
+    int64_t to = -1;
+    if (!cli_parse_number(cli->operands[0], 0, INT32_MAX, &shard)) {
+        return cli_fail(cli, CLI_USAGE, "'%s' is not the number of a shard", cli->operands[0]);
+    }
+    if (cli->operand_count > 1 && !cli_parse_number(cli->operands[1], 0, INT32_MAX, &to)) {
+        return cli_fail(cli, CLI_USAGE, "'%s' is not the id of a node", cli->operands[1]);
+    }
+    if (!cli_number(cli, "to", 0, INT32_MAX, to, &to)) {
+        return CLI_USAGE;
+    }
+    int code = cli_connect(cli, &c);
+    if (code == CLI_OK) {
+        code = transfer(cli, &c, (int32_t)shard, (int32_t)to);
+        client_fini(&c);
+    }
+    return code;
+}
+
+static const struct cli_option transfer_options[] = {
+    {"to", "NODE", "the node that shall lead the shard (whichever is best placed)"},
+};
+
+const struct cli_command command_cluster_transfer = {
+    .noun = "cluster",
+    .verb = "transfer",
+    .operands = "SHARD [NODE]",
+    .min_operands = 1,
+    .max_operands = 2,
+    .summary = "Hands the leadership of a shard to another node and waits until it leads.",
+    .details = "The groups of the shard go on: their members keep what is left of their sessions.",
+    .options = transfer_options,
+    .option_count = COUNT_OF(transfer_options),
+    .run = run_transfer};

@@ -1,0 +1,19 @@
+/* commands.h: the rows of the command table, and what their files share. */
+#ifndef MUSTER_CLI_COMMANDS_H
+#define MUSTER_CLI_COMMANDS_H
+
+#include "cli.h"
+#include "group_view.h"
+
+extern const struct cli_command command_cluster_status, command_cluster_form, command_cluster_transfer;
+extern const struct cli_command command_topics_create, command_topics_list, command_topics_describe, command_topics_delete,
+    command_topics_set_end;
+extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
+extern const struct cli_command command_offsets_list;
+extern const struct cli_command command_log_dump, command_log_verify, command_log_state;
+
+/* From the committed offset to the end; -1 when either is not known. */
+int64_t offset_lag(const struct offset_view *o);
+json_t *offsets_json(const struct offsets_view *offsets);
+
+#endif

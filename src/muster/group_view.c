@@ -1,0 +1,273 @@
+#include "group_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
+
+int cli_connect(struct cli *cli, struct client *c)
+{
+    if (client_init(c, cli->bootstrap, cli->timeout_ms) < 0) {
+        return cli_fail(cli, CLI_USAGE, "%s", c->error);
+    }
+    return CLI_OK;
+}
+
+int cli_client_failed(struct cli *cli, const struct client *c, int rc)
+{
+    if (rc == MUSTER_E_VERSION || rc == MUSTER_E_MALFORMED) {
+        return cli_fail(cli, CLI_FAILED, "%s", c->error);
+    }
+    return cli_fail(cli, CLI_UNREACHABLE, "the cluster cannot be reached: %s%s", c->error,
+                    rc == MUSTER_E_CLOSED ? "; the request may have been carried out" : "");
+}
+
+/* ---- one group ---- */
+
+static int16_t describe_error(const void *answer)
+{
+    const struct describe_groups_response *response = answer;
+    return response->groups.len == 1 ? response->groups.v[0].error_code : 0;
+}
+
+static int16_t consumer_describe_error(const void *answer)
+{
+    const struct consumer_group_describe_response *response = answer;
+    return response->groups.len == 1 ? response->groups.v[0].error_code : 0;
+}
+
+static void view_classic_member(const struct describe_groups_response_described_group_member *m, bool consumer, struct arena *arena,
+                                struct member_view *ret)
+{
+    struct consumer_subscription subscription;
+    struct consumer_assignment assignment;
+    *ret = (struct member_view){.member_id = m->member_id,
+                                .instance_id = m->group_instance_id,
+                                .client_id = m->client_id,
+                                .host = m->client_host,
+                                .topics = {NULL, -1},
+                                .subscription = m->member_metadata,
+                                .assignment_bytes = m->member_assignment,
+                                .epoch = -1};
+    if (consumer && consumer_subscription_parse(m->member_metadata, arena, &subscription)) {
+        ret->topics = subscription.topics;
+    }
+    if (consumer && consumer_assignment_parse(m->member_assignment, arena, &assignment)) {
+        ret->assignment_known = true;
+        ret->assignment = assignment.topics;
+    }
+}
+
+static int fetch_classic(struct client *c, struct str group, struct arena *arena, struct group_view *view)
+{
+    struct describe_groups_request request;
+    const void *answer;
+    wire_init(&wire_describe_groups_request, &request);
+    request.groups.v = &group;
+    request.groups.len = 1;
+    struct client_call call = {.key = API_KEY_DESCRIBE_GROUPS, .max_version = -1, .request = &request};
+    int rc = client_group_call(c, group, &call, describe_error, arena, &answer);
+    if (rc < 0) {
+        return rc;
+    }
+    const struct describe_groups_response *response = answer;
+    if (response->groups.len != 1) {
+        view->error = -1;
+        return MUSTER_E_OK;
+    }
+    const struct describe_groups_response_described_group *g = &response->groups.v[0];
+    view->error = g->error_code;
+    view->error_message = g->error_message;
+    /* Up to version 5 an unknown group is "Dead" without an error. */
+    if (g->error_code == 0 && str_eq(g->group_state, STR("Dead"))) {
+        view->error = KAFKA_GROUP_ID_NOT_FOUND;
+    }
+    if (view->error != 0) {
+        return MUSTER_E_OK;
+    }
+    view->type = STR("classic");
+    view->state = g->group_state;
+    view->protocol_type = g->protocol_type;
+    view->protocol = g->protocol_data;
+    view->member_count = g->members.len;
+    view->members = ARENA_NEW(arena, struct member_view, g->members.len);
+    for (int32_t i = 0; i < g->members.len; i++) {
+        view_classic_member(&g->members.v[i], str_eq(g->protocol_type, STR("consumer")), arena, &view->members[i]);
+    }
+    return MUSTER_E_OK;
+}
+
+static void view_consumer_member(const struct consumer_group_describe_response_member *m, struct arena *arena, struct member_view *ret)
+{
+    int32_t count = m->assignment.topic_partitions.len;
+    *ret = (struct member_view){.member_id = m->member_id,
+                                .instance_id = m->instance_id,
+                                .client_id = m->client_id,
+                                .host = m->client_host,
+                                .topics = m->subscribed_topic_names,
+                                .subscription = BYTES_NULL,
+                                .assignment_bytes = BYTES_NULL,
+                                .assignment_known = true,
+                                .epoch = m->member_epoch};
+    ret->assignment.v = ARENA_NEW(arena, struct topic_partitions, count);
+    ret->assignment.len = count;
+    for (int32_t i = 0; i < count; i++) {
+        const struct consumer_group_describe_response_topic_partitions *t = &m->assignment.topic_partitions.v[i];
+        ret->assignment.v[i] = (struct topic_partitions){t->topic_name, t->partitions};
+    }
+}
+
+/* Groups of the consumer protocol (KIP-848) are described by a request of their own. */
+static int fetch_consumer(struct client *c, struct str group, struct arena *arena, struct group_view *view)
+{
+    struct consumer_group_describe_request request;
+    const void *answer;
+    wire_init(&wire_consumer_group_describe_request, &request);
+    request.group_ids.v = &group;
+    request.group_ids.len = 1;
+    struct client_call call = {.key = API_KEY_CONSUMER_GROUP_DESCRIBE, .max_version = -1, .request = &request};
+    int rc = client_group_call(c, group, &call, consumer_describe_error, arena, &answer);
+    if (rc == MUSTER_E_VERSION) {
+        return MUSTER_E_OK; /* what DescribeGroups said stands */
+    }
+    if (rc < 0) {
+        return rc;
+    }
+    const struct consumer_group_describe_response *response = answer;
+    if (response->groups.len != 1 || response->groups.v[0].error_code != 0) {
+        return MUSTER_E_OK;
+    }
+    const struct consumer_group_describe_response_described_group *g = &response->groups.v[0];
+    view->error = 0;
+    view->type = STR("consumer");
+    view->state = g->group_state;
+    view->protocol_type = STR("consumer");
+    view->protocol = g->assignor_name;
+    view->epoch = g->group_epoch;
+    view->member_count = g->members.len;
+    view->members = ARENA_NEW(arena, struct member_view, g->members.len);
+    for (int32_t i = 0; i < g->members.len; i++) {
+        view_consumer_member(&g->members.v[i], arena, &view->members[i]);
+    }
+    return MUSTER_E_OK;
+}
+
+static int by_member_id(const void *a, const void *b)
+{
+    return str_cmp(((const struct member_view *)a)->member_id, ((const struct member_view *)b)->member_id);
+}
+
+int group_view_fetch(struct client *c, struct str group, struct arena *arena, struct group_view *ret)
+{
+    struct client_node *node = NULL;
+    int16_t error = 0;
+    *ret = (struct group_view){.group_id = group, .error_message = STR_NULL, .epoch = -1, .coordinator_id = -1};
+    int rc = fetch_classic(c, group, arena, ret);
+    if (rc == 0 && ret->error == KAFKA_GROUP_ID_NOT_FOUND) {
+        rc = fetch_consumer(c, group, arena, ret);
+    }
+    if (rc < 0 || ret->error != 0) {
+        return rc;
+    }
+    qsort(ret->members, (size_t)ret->member_count, sizeof(*ret->members), by_member_id);
+    rc = client_coordinator(c, group, arena, &node, &error);
+    if (rc == 0 && error == 0) {
+        ret->coordinator_id = node->id;
+        ret->coordinator_host = arena_str(arena, arena_printf(arena, "%s", node->host)).ptr;
+        ret->coordinator_port = node->port;
+    }
+    return rc;
+}
+
+/* ---- all groups ---- */
+
+static void add_group(struct listed_groups *list, const struct listed_group *group, struct arena *arena)
+{
+    if (list->count == list->cap) {
+        int cap = list->cap > 0 ? list->cap * 2 : 64;
+        struct listed_group *grown = ARENA_NEW(arena, struct listed_group, cap);
+        if (list->count > 0) {
+            memcpy(grown, list->v, (size_t)list->count * sizeof(*grown));
+        }
+        list->v = grown;
+        list->cap = cap;
+    }
+    list->v[list->count++] = *group;
+}
+
+static int by_group_id(const void *a, const void *b)
+{
+    return str_cmp(((const struct listed_group *)a)->group_id, ((const struct listed_group *)b)->group_id);
+}
+
+/* What one node lists. A node that is loading is asked again until the deadline. */
+static int list_of_node(struct client *c, struct client_node *node, const struct client_call *call, struct arena *arena,
+                        const struct list_groups_response **ret)
+{
+    for (int attempt = 0;; attempt++) {
+        const void *answer;
+        int rc = client_node_call(c, node, call, arena, &answer);
+        if (rc < 0) {
+            return rc;
+        }
+        *ret = answer;
+        bool trouble = (*ret)->error_code == 14 || (*ret)->error_code == 15;
+        if (!trouble || !client_pause(c, attempt)) {
+            return MUSTER_E_OK;
+        }
+    }
+}
+
+static bool wanted(const struct list_groups_response_listed_group *g, struct str state, struct str type)
+{
+    return (str_is_null(state) || str_eq(g->group_state, state)) && (str_is_null(type) || str_eq(g->group_type, type));
+}
+
+/* A group that changed hands between two answers is listed once. */
+static void drop_doubles(struct listed_groups *list)
+{
+    int kept = 0;
+    for (int i = 0; i < list->count; i++) {
+        if (kept == 0 || !str_eq(list->v[kept - 1].group_id, list->v[i].group_id)) {
+            list->v[kept++] = list->v[i];
+        }
+    }
+    list->count = kept;
+}
+
+int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct str type, struct listed_groups *ret)
+{
+    const struct metadata_response *metadata;
+    struct list_groups_request request;
+    wire_init(&wire_list_groups_request, &request);
+    struct client_call call = {.key = API_KEY_LIST_GROUPS, .max_version = -1, .request = &request};
+    int rc = client_metadata(c, NULL, 0, &cli->arena, &metadata);
+    int answered = 0;
+    *ret = (struct listed_groups){0};
+    for (int n = 0; rc == 0 && client_broker(c, n) != NULL; n++) {
+        struct client_node *node = client_broker(c, n);
+        const struct list_groups_response *response;
+        int one = list_of_node(c, node, &call, &cli->arena, &response);
+        if (one < 0 || response->error_code != 0) {
+            cli_say(cli, "node %d does not say which groups it coordinates: %s", node->id,
+                    one < 0 ? c->error : kafka_error_text(response->error_code, STR_NULL, &cli->arena));
+            continue;
+        }
+        answered++;
+        for (int32_t i = 0; i < response->groups.len; i++) {
+            const struct list_groups_response_listed_group *g = &response->groups.v[i];
+            struct listed_group group = {g->group_id, g->group_type, g->protocol_type, g->group_state, node->id};
+            if (wanted(g, state, type)) {
+                add_group(ret, &group, &cli->arena);
+            }
+        }
+    }
+    if (rc == 0 && answered == 0) {
+        return MUSTER_E_REFUSED;
+    }
+    if (ret->count > 0) {
+        qsort(ret->v, (size_t)ret->count, sizeof(*ret->v), by_group_id);
+    }
+    drop_doubles(ret);
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* group_view.h: what the cluster says of a group, of whatever type, in one form for tables and JSON. */
+#ifndef MUSTER_CLI_GROUP_VIEW_H
+#define MUSTER_CLI_GROUP_VIEW_H
+
+#include "cli.h"
+#include "client.h"
+#include "consumer_protocol.h"
+
+struct member_view {
+    struct str member_id, instance_id, client_id, host;
+    struct str_array topics;             /* subscribed to; len -1: not known */
+    struct bytes subscription, assignment_bytes;     /* classic members: as sent; else null */
+    bool assignment_known;
+    struct topic_partitions_list assignment;
+    int32_t epoch;                       /* -1: a classic member has none of its own */
+};
+struct group_view {
+    struct str group_id;
+    int16_t error;                       /* not 0: the rest is empty */
+    struct str error_message;
+    struct str type, state, protocol_type, protocol;     /* type "classic" or "consumer" */
+    int32_t epoch;                       /* -1: not told */
+    int32_t coordinator_id;
+    const char *coordinator_host;
+    int32_t coordinator_port;
+    struct member_view *members;
+    int32_t member_count;
+};
+/* 0 (error set when there is no such group), or as client_group_call. */
+int group_view_fetch(struct client *c, struct str group, struct arena *arena, struct group_view *ret);
+
+struct listed_group { struct str group_id, type, protocol_type, state; int32_t coordinator_id; };
+struct listed_groups { struct listed_group *v; int count, cap; };
+/* Asks every node for its groups; ordered by id. A node that does not answer is reported on cli->err and left out. Filters may be null. */
+int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct str type, struct listed_groups *ret);
+
+/* What a group has committed, and the ends of the partitions. */
+struct offset_view {
+    struct str topic;
+    int32_t partition;
+    int64_t committed;                   /* -1: none */
+    int32_t leader_epoch;                /* -1: none */
+    struct str metadata;
+    int64_t end;                         /* -1: not known */
+};
+struct offsets_view {
+    struct offset_view *v;
+    int count, cap;
+    int16_t error;
+};
+/* Every committed offset of the group, ordered by topic and partition. */
+int offsets_view_fetch(struct client *c, struct str group, struct arena *arena, struct offsets_view *ret);
+/* Adds a partition without a commit unless it is there; keeps the order. */
+void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
+/* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */
+int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
+
+/* Connects per cli->bootstrap. CLI_OK, or CLI_USAGE with a message. */
+int cli_connect(struct cli *cli, struct client *c);
+/* The exit code for a client error, its text said. */
+int cli_client_failed(struct cli *cli, const struct client *c, int rc);
+
+#endif
