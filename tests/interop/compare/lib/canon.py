@@ -27,7 +27,7 @@ UNORDERED = {
     ("ApiVersions", "FinalizedFeatures"), ("DescribeConfigs", "Configs"), ("CreateTopics", "Configs"),
     ("CreateTopics", "Topics"), ("DeleteTopics", "Responses"), ("CreatePartitions", "Results"),
     ("DescribeCluster", "Brokers"), ("Metadata", "Brokers"), ("ListConfigResources", "ConfigResources"),
-    ("DeleteGroups", "Results"),
+    ("DeleteGroups", "Results"), ("ListOffsets", "Topics"),
 }
 
 

@@ -330,6 +330,14 @@ class Session:
             time.sleep(0.1)
         raise ScriptFailed(f"no coordinator for {group}")
 
+    def until_code(self, code, api, version, **fields):
+        """Repeats a request outside of the transcript until it gives that error code: what is being made is there then."""
+        deadline = time.monotonic() + 20
+        while self.quiet().ask(api, version, **fields)["ErrorCode"] != code:
+            if time.monotonic() > deadline:
+                raise ScriptFailed(f"{api} does not answer {code}")
+            time.sleep(0.1)
+
     def leader(self, full, partition=0):
         answer = self.quiet().ask("Metadata", 12, Topics=[{"Name": full}])
         leaders = {p["PartitionIndex"]: p["LeaderId"] for p in answer["Topics"][0]["Partitions"]}

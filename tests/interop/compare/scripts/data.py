@@ -94,6 +94,7 @@ def leader_epoch(t):
 def init_producer_id(t):
     """InitProducerId without a transactional id, as Kafka Streams asks for it first."""
     a = t.conn("A")
+    t.until_code(0, "InitProducerId", 4, TransactionalId=None, TransactionTimeoutMs=60000)
     for version in range(0, 6):
         a.ask("InitProducerId", version, TransactionalId=None, TransactionTimeoutMs=60000)
     t.say("with a producer id but no transactional id; the empty transactional id")
