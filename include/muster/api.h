@@ -34,7 +34,7 @@ struct api_options {
 };
 
 int  api_new(struct api **ret, const struct api_options *options, struct coord *coord);
-void api_free(struct api *a);                    /* when no request is inside any more */
+void api_free(struct api *a);                    /* after coord_free and net_close: what still waits is this node's own, and dropped */
 
 /* The handler for net: ctx is the api. */
 void api_net_handler(struct api *a, struct net_handler *ret);

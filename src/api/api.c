@@ -20,6 +20,12 @@ void api_free(struct api *a)
     if (a == NULL) {
         return;
     }
+    while (a->waits.len > 0) { /* nobody is there any more to hear what they wait for */
+        struct api_request *r = a->waits.v[0];
+        r->gone = true;
+        wait_cancel(r);
+        r->wait.fire(r);
+    }
     MUSTER_CHECK(a->stats.waiting == 0);
     pool_put(&a->pool, a->waits.v, a->waits.cap * sizeof(struct api_request *));
     pool_put(&a->pool, a->asks, a->ask_cap * sizeof(struct applied_ask));

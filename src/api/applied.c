@@ -56,11 +56,13 @@ void applied_wait_begin(struct api_request *r, const void *response)
     w->request = r;
     w->response = response;
     w->token = ++a->next_id;
-    ask_nodes(a, w);
+    if (a->options.apply_wait_us > 0) {
+        ask_nodes(a, w);
+    }
     w->next = a->applied_waits;
     a->applied_waits = w;
     r->applied = w;
-    if (w->node_count == 0 || a->options.apply_wait_us == 0) {
+    if (w->node_count == 0) {
         applied_finish(r);
     } else {
         wait_arm(r, a->now_us + a->options.apply_wait_us, applied_finish);
