@@ -1,0 +1,148 @@
+/* ops_test.c: the admin port over loopback, and the text form of metrics. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <muster/ops.h>
+#include <uv.h>
+
+struct world {
+    uv_loop_t loop;
+    struct ops *ops;
+    uint16_t port;
+    bool healthy, closed;
+};
+
+static void metrics(void *ctx, struct buf *out)
+{
+    (void)ctx;
+    ops_metric(out, "a_total", OPS_COUNTER, "What a is.");
+    ops_value(out, "a_total", NULL, STR_NULL, 18446744073709551615u);
+    ops_metric(out, "b", OPS_GAUGE, "What b is.");
+    ops_value(out, "b", "api", STR("x\"y\\z\n"), 0);
+}
+
+static bool health(void *ctx, struct buf *out)
+{
+    buf_put(out, "words\n", 6);
+    return ((struct world *)ctx)->healthy;
+}
+
+static int setup(void **state)
+{
+    struct world *w = calloc(1, sizeof(*w));
+    struct ops_handler handler = {.ctx = w, .metrics = metrics, .health = health};
+    const char *why;
+    if (uv_loop_init(&w->loop) != 0 || ops_open(&w->ops, &w->loop, "127.0.0.1", 0, &handler, &w->port, &why) != 0) {
+        return -1;
+    }
+    *state = w;
+    return 0;
+}
+
+static void on_closed(void *ctx)
+{
+    ((struct world *)ctx)->closed = true;
+}
+
+static int teardown(void **state)
+{
+    struct world *w = *state;
+    ops_close(w->ops, on_closed, w);
+    for (int i = 0; i < 1000 && !w->closed; i++) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+    }
+    bool clean = w->closed && uv_loop_close(&w->loop) == 0;
+    free(w);
+    return clean ? 0 : -1;
+}
+
+/* Sends the text in pieces of `step` bytes; returns what came back until the end. */
+static const char *talk(struct world *w, const char *text, size_t step)
+{
+    static char got[8192];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    size_t len = strlen(text), received = 0;
+    for (size_t at = 0; at < len; at += step) {
+        send(fd, text + at, at + step < len ? step : len - at, MSG_NOSIGNAL);
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+    }
+    for (int i = 0; i < 1000; i++) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+        ssize_t n = recv(fd, got + received, sizeof(got) - 1 - received, 0);
+        if (n == 0) {
+            break;
+        }
+        received += n > 0 ? (size_t)n : 0;
+    }
+    got[received] = '\0';
+    close(fd);
+    return got;
+}
+
+static void test_metrics(void **state)
+{
+    static const char body[] = "# HELP a_total What a is.\n# TYPE a_total counter\na_total 18446744073709551615\n"
+                               "# HELP b What b is.\n# TYPE b gauge\nb{api=\"x\\\"y\\\\z\\n\"} 0\n";
+    for (size_t step = 1; step <= 64; step *= 4) {
+        const char *got = talk(*state, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", step);
+        assert_memory_equal(got, "HTTP/1.1 200 OK\r\n", 17);
+        assert_non_null(strstr(got, "Content-Type: text/plain; version=0.0.4"));
+        assert_string_equal(strstr(got, "\r\n\r\n") + 4, body);
+    }
+}
+
+static void test_health(void **state)
+{
+    struct world *w = *state;
+    assert_non_null(strstr(talk(w, "GET /health HTTP/1.0\r\n\r\n", 100), "503 Service Unavailable"));
+    w->healthy = true;
+    const char *got = talk(w, "GET /health?x HTTP/1.0\r\n\r\n", 100);
+    assert_non_null(strstr(got, "200 OK"));
+    assert_string_equal(strstr(got, "\r\n\r\n") + 4, "words\n");
+}
+
+static void test_other_requests(void **state)
+{
+    struct world *w = *state;
+    assert_non_null(strstr(talk(w, "GET / HTTP/1.1\r\n\r\n", 100), "404 Not Found"));
+    assert_non_null(strstr(talk(w, "GET /metricsx HTTP/1.1\r\n\r\n", 100), "404 Not Found"));
+    assert_non_null(strstr(talk(w, "POST /metrics HTTP/1.1\r\n\r\n", 100), "405 Method Not Allowed"));
+    static char large[6000];
+    memset(large, 'a', sizeof(large) - 1);
+    assert_string_equal(talk(w, large, 6000), "");
+}
+
+static void test_addresses(void **state)
+{
+    struct world *w = *state;
+    struct ops_handler handler = {.ctx = w, .metrics = metrics, .health = health};
+    struct ops *second;
+    uint16_t port;
+    const char *why = NULL;
+    assert_int_equal(ops_open(&second, &w->loop, "127.0.0.1", w->port, &handler, &port, &why), MUSTER_E_BUSY);
+    assert_non_null(why);
+    assert_int_equal(ops_open(&second, &w->loop, "nowhere", 0, &handler, &port, &why), MUSTER_E_INVALID);
+    uv_run(&w->loop, UV_RUN_NOWAIT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_health, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_other_requests, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
