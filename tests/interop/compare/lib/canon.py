@@ -129,20 +129,21 @@ class Canon:
             return
         used = {}
         for idx, value in enumerate(values):
-            label = str(idx)
-            for key in ELEMENT_NAMES:
-                if isinstance(value.get(key), str):
-                    label = self.string(value[key])
-                    break
-                if isinstance(value.get(key), int):
-                    label = str(value[key])
-                    break
+            label = self._label(idx, value)
             used[label] = used.get(label, 0) + 1
             if used[label] > 1:
                 label = f"{label}#{used[label]}"
             if name == "Members":
                 label = str(idx)
             self._walk(api, value, f"{path}[{label}].", out, unordered)
+
+    def _label(self, idx, value):
+        for key in ELEMENT_NAMES:
+            if isinstance(value.get(key), str):
+                return json.dumps(self.string(value[key]))[1:-1]
+            if isinstance(value.get(key), int):
+                return str(value[key])
+        return self.scalar("TopicId", value["TopicId"]) if value.get("TopicId") else str(idx)
 
     def request(self, api, values):
         """A request on one line: only the fields that were given."""

@@ -95,3 +95,19 @@ def delete(t):
         one, _ = t.stable_one(g, again, 3)
         t.leave(g, again, [one])
         g.ask("DeleteGroups", 2, GroupsNames=[again])
+
+
+@script("groups.odd-names")
+def odd_names(t):
+    """Group ids of any form: a blank, other alphabets, line ends, a long one."""
+    topic = t.topic("gn")
+    for name in (" ", "\u0433\u0440\u0443\u043f\u043f\u0430", "a\nb", "a/b:c", "x" * 300):
+        group = t.group(name)
+        a = t.conn("A", group)
+        t.commit(a, group, [(topic, 0, 1)])
+        member, generation = t.stable_one(a, group, 3)
+        t.beat(a, group, generation, member)
+        t.describe(a, group)
+        t.leave(a, group, [member])
+        a.ask("DeleteGroups", 2, GroupsNames=[group])
+    t.list_groups(5)
