@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""The comparator's own tests: a comparison that finds nothing must be able to find something.
+
+    selftest.py
+"""
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+
+from lib import codec, registry, schema, transcript  # noqa: E402
+from lib.canon import Canon  # noqa: E402
+from lib.schema import has  # noqa: E402
+
+SCHEMAS = schema.load_msg(HERE.parents[2] / "src/wire")
+GOLDEN = sorted((HERE / "golden").glob("*.txt"))
+LIMITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+
+
+def random_scalar(rng, field):
+    kind = field.kind
+    if kind in LIMITS:
+        return rng.randint(-(1 << LIMITS[kind]), (1 << LIMITS[kind]) - 1)
+    if kind == "uint16":
+        return rng.randint(0, 65535)
+    if kind == "bool":
+        return rng.random() < 0.5
+    if kind == "uuid":
+        return rng.randbytes(16).hex()
+    if kind == "string":
+        return "".join(rng.choice("ab\u00e9\u4e16") for _ in range(rng.randint(0, 200)))
+    return rng.randbytes(rng.randint(0, 300))
+
+
+def random_value(rng, field, version):
+    if has(field.nullable, version) and rng.random() < 0.2:
+        return None
+    if field.array:
+        count = rng.randint(0, 3)
+        return [random_fields(rng, field.fields, version) if field.kind == "struct" else random_scalar(rng, field)
+                for _ in range(count)]
+    if field.kind == "struct":
+        return random_fields(rng, field.fields, version)
+    return random_scalar(rng, field)
+
+
+def random_fields(rng, fields, version):
+    return {f.name: random_value(rng, f, version) for f in fields if has(f.versions, version)}
+
+
+class Codec(unittest.TestCase):
+    def test_every_message_comes_back(self):
+        rng = random.Random(1)
+        for message in SCHEMAS.values():
+            if message.kind not in ("request", "response"):
+                continue
+            for version in range(message.versions[0], message.versions[1] + 1):
+                for _ in range(5):
+                    values = random_fields(rng, message.fields, version)
+                    data = codec.encode(message, version, values)
+                    decoded, left = codec.decode(message, version, data)
+                    self.assertEqual(left, 0)
+                    for name, value in values.items():
+                        field = next(f for f in message.fields if f.name == name)
+                        self.assertEqual(decoded.get(name, field.default), value, f"{message.name} v{version} {name}")
+
+    def test_every_cut_is_refused(self):
+        message = SCHEMAS["JoinGroupResponse"]
+        values = {"ErrorCode": 0, "Leader": "l", "MemberId": "m", "Members": [{"MemberId": "m", "Metadata": b"x"}]}
+        data = codec.encode(message, 9, values)
+        for length in range(len(data)):
+            with self.assertRaises(codec.DecodeError):
+                codec.decode(message, 9, data[:length])
+
+
+class Comparison(unittest.TestCase):
+    def test_there_is_a_transcript_of_each_script(self):
+        import compare_scripts
+        compare_scripts.load()
+        self.assertEqual(sorted(p.stem for p in GOLDEN), sorted(registry.SCRIPTS))
+
+    def test_a_transcript_equals_itself(self):
+        for path in GOLDEN:
+            rows = transcript.read(path)
+            self.assertTrue(rows, path)
+            self.assertEqual(transcript.compare("x", rows, transcript.read(path)), [])
+
+    def test_every_changed_field_is_found(self):
+        rng = random.Random(2)
+        for path in GOLDEN:
+            rows = transcript.read(path)
+            row = rng.choice([r for r in rows if r.lines])
+            at = rng.randrange(len(row.lines))
+            row.lines[at] = (row.lines[at][0], row.lines[at][1] + "?")
+            self.assertEqual(len(transcript.compare("x", transcript.read(path), rows)), 1, path)
+
+    def test_missing_and_new_fields_steps_and_order(self):
+        path = HERE / "golden/classic.two-members.txt"
+        for change, expected in (
+                (lambda rows: rows[1].lines.pop(), 1),
+                (lambda rows: rows[1].lines.append(("New", "1")), 1),
+                (lambda rows: rows[1].lines.reverse(), 1),
+                (lambda rows: rows.pop(), 1),
+                (lambda rows: setattr(rows[3], "title", "A Heartbeat v0"), 1)):
+            rows = transcript.read(path)
+            change(rows)
+            self.assertEqual(len(transcript.compare("x", transcript.read(path), rows)), expected)
+
+    def test_the_list_covers_what_it_says_and_no_more(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("# comment\nclassic.*:* A * | Members[*].X | 1 * | * | KAFKA-1\n")
+            file.flush()
+            entry = transcript.read_list(file.name)[0]
+        make = transcript.Difference
+        self.assertTrue(entry.covers(make("classic.a:3 A JoinGroup v9", "Members[0].X", "1 A", "2")))
+        self.assertFalse(entry.covers(make("classic.a:3 B JoinGroup v9", "Members[0].X", "1 A", "2")))
+        self.assertFalse(entry.covers(make("classic.a:3 A JoinGroup v9", "Members0.X", "1 A", "2")))
+        self.assertFalse(entry.covers(make("classic.a:3 A JoinGroup v9", "Members[0].X", "2 A", "2")))
+
+    def test_an_entry_without_a_reason_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("a | b | c | d\n")
+            file.flush()
+            with self.assertRaises(ValueError):
+                transcript.read_list(file.name)
+
+
+class Canonical(unittest.TestCase):
+    MEMBER = "c-0b0f6a2e-9c4e-4b7e-8f57-0a4f6f0d2c11"
+    OTHER = "c-1b0f6a2e-9c4e-4b7e-8f57-0a4f6f0d2c11"
+
+    def test_only_what_is_drawn_is_replaced(self):
+        canon = Canon("z12-")
+        lines = canon.lines("JoinGroup", {
+            "ErrorCode": 79, "MemberId": self.MEMBER, "Leader": self.OTHER, "NodeId": 3, "Port": 9092, "Host": "h",
+            "ClusterId": "x", "GenerationId": 4, "GroupId": "z12-g", "ThrottleTimeMs": 0})
+        self.assertEqual(dict(lines), {
+            "ErrorCode": "79 MEMBER_ID_REQUIRED", "MemberId": '"c-<uuid 1>"', "Leader": '"c-<uuid 2>"', "NodeId": "<node>",
+            "Port": "<port>", "Host": "<host>", "ClusterId": "<cluster>", "GenerationId": "4", "GroupId": '"g"',
+            "ThrottleTimeMs": "0"})
+
+    def test_another_form_of_member_id_shows(self):
+        lines = dict(Canon("z-").lines("JoinGroup", {"MemberId": self.MEMBER.upper()}))
+        self.assertEqual(lines["MemberId"], f'"{self.MEMBER.upper()}"')
+
+    def test_a_group_listed_twice_shows(self):
+        group = {"GroupId": "g", "ProtocolType": ""}
+        once = Canon("z-").lines("ListGroups", {"Groups": [group]})
+        twice = Canon("z-").lines("ListGroups", {"Groups": [group, dict(group)]})
+        self.assertNotEqual(once, twice)
+
+
+if __name__ == "__main__":
+    unittest.main()
