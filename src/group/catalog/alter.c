@@ -131,25 +131,24 @@ static struct str list_without(struct str_array now, struct str_array what, stru
 }
 
 /* Lists of topics and of the brokers' dynamic configs can be appended to; of group configs Kafka allows it for none. */
-static bool change_list(struct alteration *a, const struct config_definition *def, struct str now, int8_t operation, struct str what,
-                        struct str *ret_value)
+static bool change_list(struct alteration *a, const struct config_definition *def, struct str now,
+                        const struct incremental_alter_configs_request_alterable_config *config, struct str *ret_value)
 {
     struct arena *arena = a->d->arena;
-    const char *verb = operation == OP_APPEND ? "APPEND" : "SUBTRACT";
-    bool splittable = def != NULL && def->type == CONFIG_LIST && a->asked->resource_type != RESOURCE_GROUP;
-    if (!splittable && a->asked->resource_type == RESOURCE_BROKER) {
-        return refuse(a, KAFKA_INVALID_CONFIG,
-                      arena_printf(arena, "Config value %s is not allowed for config key: %s",
-                                   operation == OP_APPEND ? "append" : "subtract", def != NULL ? def->name : "?"));
-    }
-    if (!splittable) {
-        return false;
+    bool append = config->config_operation == OP_APPEND;
+    bool of_broker = a->asked->resource_type == RESOURCE_BROKER;
+    if (def == NULL || def->type != CONFIG_LIST || a->asked->resource_type == RESOURCE_GROUP) {
+        struct str problem = of_broker ? arena_printf(arena, "Config value %s is not allowed for config key: %.*s",
+                                                      append ? "append" : "subtract", STR_ARG(config->name))
+                                       : arena_printf(arena, "Can't %s to key %.*s because its type is not LIST.",
+                                                      append ? "APPEND" : "SUBTRACT", STR_ARG(config->name));
+        return refuse(a, KAFKA_INVALID_CONFIG, problem);
     }
     struct str_array current = config_list(str_is_null(now) ? str_of(def->fallback) : now, arena);
-    struct str_array items = config_list(what, arena);
-    *ret_value = operation == OP_APPEND ? list_with(current, items, arena) : list_without(current, items, arena);
+    struct str_array items = config_list(config->value, arena);
+    *ret_value = append ? list_with(current, items, arena) : list_without(current, items, arena);
     if (ret_value->len > INT16_MAX) {
-        return refuse(a, KAFKA_INVALID_CONFIG, arena_printf(arena, "The value of %s becomes too long after %s.", def->name, verb));
+        return refuse(a, KAFKA_INVALID_CONFIG, arena_printf(arena, "The value of %s becomes too long.", def->name));
     }
     return true;
 }
@@ -170,13 +169,7 @@ static bool compute_change(struct alteration *a, const struct incremental_alter_
     struct config_change change = {.def = definition_of(a, config->name), .name = config->name, .value = STR_NULL};
     if (config->config_operation == OP_SET) {
         change.value = config->value;
-    } else if (config->config_operation != OP_DELETE &&
-               !change_list(a, change.def, now, config->config_operation, config->value, &change.value)) {
-        if (a->result->error_code == KAFKA_NONE) {
-            refuse(a, KAFKA_INVALID_CONFIG,
-                   arena_printf(a->d->arena, "Can't %s to key %.*s because its type is not LIST.",
-                                config->config_operation == OP_APPEND ? "APPEND" : "SUBTRACT", STR_ARG(config->name)));
-        }
+    } else if (config->config_operation != OP_DELETE && !change_list(a, change.def, now, config, &change.value)) {
         return false;
     }
     if (!str_eq(change.value, now)) {

@@ -228,6 +228,7 @@ static void describe_broker_config(struct description *d, struct str name, struc
     to->read_only = !is_settable(def);
     if (!str_is_null(started)) {
         to->is_sensitive = false;
+        to->config_type = def != NULL ? (int8_t)def->type : CONFIG_STRING;
         add_synonym(d, to, name, started, source);
     }
 }

@@ -1,0 +1,38 @@
+/* tests.h: all tests of the catalogue; main.c runs them in this order, and the last one looks at what the others have seen. */
+#ifndef MUSTER_TESTS_CATALOG_TESTS_H
+#define MUSTER_TESTS_CATALOG_TESTS_H
+
+#define CATALOG_TESTS(X)                                                                                                                   \
+    X(test_names)                                                                                                                          \
+    X(test_collisions)                                                                                                                     \
+    X(test_counts)                                                                                                                         \
+    X(test_assignments)                                                                                                                    \
+    X(test_topic_configs)                                                                                                                  \
+    X(test_repeated_names)                                                                                                                 \
+    X(test_validate_only)                                                                                                                  \
+    X(test_topic_ids)                                                                                                                      \
+    X(test_create_partitions)                                                                                                              \
+    X(test_delete_topics)                                                                                                                  \
+    X(test_deleted_is_remembered)                                                                                                          \
+    X(test_set_end)                                                                                                                        \
+    X(test_topic_values)                                                                                                                   \
+    X(test_group_values)                                                                                                                   \
+    X(test_resources)                                                                                                                      \
+    X(test_operations)                                                                                                                     \
+    X(test_long_list)                                                                                                                      \
+    X(test_several)                                                                                                                        \
+    X(test_describe_topic)                                                                                                                 \
+    X(test_describe_group)                                                                                                                 \
+    X(test_broker_configs)                                                                                                                 \
+    X(test_budgets)                                                                                                                        \
+    X(test_nodes)                                                                                                                          \
+    X(test_producer_ids)                                                                                                                   \
+    X(test_cursor)                                                                                                                         \
+    X(test_snapshot_under_change)                                                                                                          \
+    X(test_every_rule_was_hit)
+
+#define X(name) void name(void **state);
+CATALOG_TESTS(X)
+#undef X
+
+#endif
