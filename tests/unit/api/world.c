@@ -282,6 +282,22 @@ const void *ask(struct world *w, int16_t key, int16_t version, const void *reque
 
 /* ---- the world ---- */
 
+static struct str no_value(const void *ctx, struct str key, struct arena *arena)
+{
+    (void)ctx;
+    (void)key;
+    (void)arena;
+    return STR_NULL;
+}
+
+static bool no_key(const void *ctx, struct str after, struct str *ret_key)
+{
+    (void)ctx;
+    (void)after;
+    (void)ret_key;
+    return false;
+}
+
 void world_restart(struct world *w)
 {
     api_free(w->api);
@@ -328,6 +344,7 @@ int world_setup(void **state)
         .peers = peers,
         .peer_count = NODES,
         .apply_wait_us = 0,
+        .broker_values = {NULL, no_value, no_key},
         .settings = &w->settings,
     };
     arena_init(&w->scratch, 0);
