@@ -44,7 +44,6 @@ void out_timer_full(struct decision *d, const struct group_timer_wish *wish)
     out->timers[out->timer_count].timer.group_id = d->op->group_id;
     out->timers[out->timer_count].timer.member_id =
         arena_str(d->arena, wish->timer.member_id); /* its member may be gone when it is armed */
-    out->timers[out->timer_count].timer.member_id = arena_str(d->arena, wish->timer.member_id);
     out->timer_count++;
 }
 

@@ -175,8 +175,8 @@ struct decision {
     struct str *subscribed; int32_t subscribed_count;        /* classic_subscribed() fills these once, sorted */
     int8_t subscribed_state;                                 /* 0 not read yet, 1 known, -1 cannot be read */
 };
-/* Nothing that is returned may point into the state: it changes before an answer leaves. Records are encoded and timer names copied; what an answer takes
- * from the state is copied with arena_str() and arena_bytes(). */
+/* Nothing that is returned may point into the state: it changes before an answer leaves. Records are encoded, timer names copied, and group_decide() copies
+ * what an answer shows; whoever adds a kind of answer that shows bytes of the state names it there (decide.c, shows_state). */
 void out_record(struct decision *d, int16_t type, const void *key, int16_t value_version, const void *value);    /* value NULL: tombstone */
 void out_timer(struct decision *d, enum group_timer_kind kind, struct str member_id, int32_t epoch, int64_t delay_ms);
 void out_timer_full(struct decision *d, const struct group_timer_wish *wish);            /* group_id is filled in */

@@ -108,7 +108,7 @@ void world_init(struct world *w, const struct world_events *events)
     arena_init(&w->scratch, 0);
 }
 
-static void request_free(struct world_request *r)
+void world_request_free(struct world_request *r)
 {
     arena_fini(&r->arena);
     free(r);
@@ -127,7 +127,7 @@ void world_fini(struct world *w)
 {
     for (struct world_request *r = w->requests, *next; r != NULL; r = next) {
         next = r->next;
-        request_free(r);
+        world_request_free(r);
     }
     timers_clear(w);
     group_set_free(w->set);
@@ -367,7 +367,7 @@ static void tell_answer(struct world *w, struct world_request *r, const struct g
     if (w->events.answer != NULL) {
         w->events.answer(w->events.ctx, r, out);
     }
-    request_free(r);
+    world_request_free(r);
 }
 
 static void park(struct world *w, struct world_request *r)

@@ -63,6 +63,7 @@ void world_fini(struct world *w);
 
 /* A request to fill in: op.kind, api_version, group_id, request, caller, all in its arena. Then world_submit() owns it. */
 struct world_request *world_request_new(const char *name);
+void world_request_free(struct world_request *request); /* one that was not submitted */
 void world_submit(struct world *w, struct world_request *request);
 /* Of those without a client: TIMER, TAKEOVER, RETENTION, TOPICS_CHANGED. */
 void world_run(struct world *w, struct group_op *op);

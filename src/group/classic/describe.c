@@ -22,17 +22,17 @@ static void describe_unknown(struct decision *d, struct describe_groups_response
     }
 }
 
-static void describe_member(struct arena *arena, const struct group *g, const struct classic_member *m,
+static void describe_member(const struct group *g, const struct classic_member *m,
                             struct describe_groups_response_described_group_member *ret)
 {
-    ret->member_id = arena_str(arena, m->member_id);
-    ret->group_instance_id = arena_str(arena, m->instance_id);
-    ret->client_id = arena_str(arena, m->client_id);
-    ret->client_host = arena_str(arena, m->client_host);
-    ret->member_assignment = arena_bytes(arena, classic_assignment(g, m));
+    ret->member_id = m->member_id;
+    ret->group_instance_id = m->instance_id;
+    ret->client_id = m->client_id;
+    ret->client_host = m->client_host;
+    ret->member_assignment = classic_assignment(g, m);
     ret->member_metadata = (struct bytes){(const uint8_t *)"", 0};
     if (g->classic.state == CLASSIC_STABLE) {
-        ret->member_metadata = arena_bytes(arena, member_metadata(m, g->classic.protocol_name));
+        ret->member_metadata = member_metadata(m, g->classic.protocol_name);
     }
 }
 
@@ -46,14 +46,14 @@ void classic_describe(struct decision *d, const struct group *g, struct describe
     }
     const struct classic *c = &g->classic;
     ret->group_state = str_of(classic_state_name(c->state));
-    ret->protocol_type = arena_str(d->arena, c->protocol_type);
+    ret->protocol_type = c->protocol_type;
     if (c->state == CLASSIC_STABLE && !str_is_null(c->protocol_name)) {
-        ret->protocol_data = arena_str(d->arena, c->protocol_name);
+        ret->protocol_data = c->protocol_name;
     }
     ret->members.len = c->member_count;
     ret->members.v = ARENA_NEW(d->arena, struct describe_groups_response_described_group_member, c->member_count);
     for (int32_t i = 0; i < c->member_count; i++) {
-        describe_member(d->arena, g, c->members[i], &ret->members.v[i]);
+        describe_member(g, c->members[i], &ret->members.v[i]);
     }
 }
 

@@ -37,9 +37,9 @@ static void fill_members(struct decision *d, struct join_group_response *answer,
     answer->members.v = ARENA_NEW(d->arena, struct join_group_response_member, count);
     answer->members.len = count;
     for (int32_t i = 0; i < count; i++) {
-        answer->members.v[i].member_id = arena_str(d->arena, members[i]->member_id);
-        answer->members.v[i].group_instance_id = arena_str(d->arena, members[i]->instance_id);
-        answer->members.v[i].metadata = arena_bytes(d->arena, member_metadata(members[i], protocol));
+        answer->members.v[i].member_id = members[i]->member_id;
+        answer->members.v[i].group_instance_id = members[i]->instance_id;
+        answer->members.v[i].metadata = member_metadata(members[i], protocol);
     }
 }
 
@@ -48,9 +48,9 @@ static struct join_group_response *grant(struct decision *d, const struct draft 
 {
     struct join_group_response *answer = answer_new(d, member_id);
     answer->generation_id = t->generation;
-    answer->protocol_type = arena_str(d->arena, t->protocol_type);
-    answer->protocol_name = str_is_null(t->protocol_name) ? answer->protocol_name : arena_str(d->arena, t->protocol_name);
-    answer->leader = str_is_null(t->leader) ? STR("") : arena_str(d->arena, t->leader);
+    answer->protocol_type = t->protocol_type;
+    answer->protocol_name = str_is_null(t->protocol_name) ? answer->protocol_name : t->protocol_name;
+    answer->leader = str_is_null(t->leader) ? STR("") : t->leader;
     if (str_eq(member_id, t->leader)) {
         int32_t count;
         const struct classic_member **all = draft_members(t, &count);
@@ -253,7 +253,7 @@ static void keep_generation(struct draft *t, int32_t place)
     if (d->op->api_version >= 9) {
         answer->skip_assignment = str_eq(t->leader, m->member_id);
     } else {
-        answer->leader = arena_str(d->arena, text_or_empty(old_leader));
+        answer->leader = text_or_empty(old_leader);
         answer->members.len = 0;
     }
     out_answer(d, RULE(JOIN_STATIC_KEPT), KAFKA_NONE, answer);

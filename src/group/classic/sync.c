@@ -12,10 +12,10 @@ static void answer(struct decision *d, const char *rule, int16_t error, const st
     struct sync_group_response *response = ARENA_NEW(d->arena, struct sync_group_response, 1);
     wire_init(&wire_sync_group_response, response);
     response->error_code = error;
-    response->assignment = arena_bytes(d->arena, assignment);
+    response->assignment = assignment;
     if (c != NULL) {
-        response->protocol_type = arena_str(d->arena, c->protocol_type);
-        response->protocol_name = arena_str(d->arena, c->protocol_name);
+        response->protocol_type = c->protocol_type;
+        response->protocol_name = c->protocol_name;
     }
     out_answer(d, rule, error, response);
 }

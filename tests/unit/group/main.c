@@ -1,0 +1,10 @@
+#include "tests.h"
+
+int main(void)
+{
+    int failed = run_apply_tests();
+    failed += run_classic_tests();
+    failed += run_random_tests();
+    failed += run_snapshot_tests();
+    return failed;
+}
