@@ -5,6 +5,9 @@
 #include "cli.h"
 #include "group_view.h"
 
+extern const struct cli_command *const cli_commands[];
+extern const size_t cli_command_count;
+
 extern const struct cli_command command_cluster_status, command_cluster_form, command_cluster_transfer;
 extern const struct cli_command command_topics_create, command_topics_list, command_topics_describe, command_topics_delete,
     command_topics_set_end;

@@ -1,0 +1,105 @@
+/* log.h: the log as people and programs read it. Entries come from a data folder (log_folder.c) or a live node (log_live.c), and go to the
+ * printer (log_print.c) or are replayed (log_replay.c). Nothing here changes a byte of what it reads. */
+#ifndef MUSTER_CLI_LOG_H
+#define MUSTER_CLI_LOG_H
+
+#include "cli.h"
+
+#include <muster/messages.h>
+#include <muster/store.h>
+#include <muster/wire.h>
+
+/* Kinds of entries, the Raft library's numbers. Only commands carry records. */
+enum log_entry_kind { LOG_COMMAND = 1, LOG_BARRIER = 2, LOG_CONFIGURATION = 3 };
+
+struct log_item {
+    uint32_t shard;
+    uint64_t index, term;
+    uint8_t kind;                        /* enum log_entry_kind */
+    struct bytes payload;
+    bool erased;                         /* a later entry took its place: it was never committed */
+};
+
+/* ---- printing ---- */
+
+struct log_filter {
+    struct str group;                    /* null: every group */
+    struct str type;                     /* a record's name, in any case; null: every type */
+    int64_t shard;                       /* -1: every shard */
+    int64_t from, to;                    /* indexes */
+    bool all;                            /* erased entries, votes and terms, barriers, snapshots as well */
+};
+/* From --group, --type, --shard, --from, --to, --all. false with a message. */
+bool log_filter_take(struct cli *cli, struct log_filter *ret);
+
+struct log_printer {
+    struct cli *cli;
+    struct log_filter filter;
+    struct arena scratch;                /* cleared with each item */
+    bool header_done;
+    uint64_t printed;
+    bool unreadable;                     /* an entry was no entry */
+};
+void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter);
+void log_printer_fini(struct log_printer *p);
+void log_print_item(struct log_printer *p, const struct log_item *item);
+void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta *meta);
+/* Records of kinds TERM, SNAPSHOT and CHECKPOINT: shown with --all. */
+void log_print_state(struct log_printer *p, const struct store_record *record);
+/* One record alone (a state's): its type, key and value. */
+void log_print_record(struct log_printer *p, uint32_t shard, struct record record);
+
+/* ---- one record as text (log_text.c) ---- */
+
+/* "OffsetCommit group=g topic=t partition=3 : offset=17 ..."; "tombstone" for no value; what is opaque is decoded where it can be. */
+struct str log_record_text(struct record record, struct arena *arena);
+/* {"type":...,"key":...,"value":...} as wire_record_dump, with "decoded" for subscriptions and assignments that parse. */
+void log_record_json(struct record record, struct arena *arena, struct buf *out);
+/* The group a record is of; null: none (catalogue, shard) or it cannot be read. Borrowed from the record or the arena. */
+struct str log_record_group(struct record record, struct arena *arena);
+/* Its type's name, "type 123" for an unknown one. */
+struct str log_record_type(struct record record, struct arena *arena);
+
+/* ---- a data folder ---- */
+
+/* Which entries of a folder were erased by later ones, found by a first pass. An entry is named by its batch and its place in it. */
+struct log_erased {
+    struct log_place { uint64_t sequence; uint32_t place; } *v;
+    size_t count, cap;
+};
+
+struct log_folder {
+    bool borrowed;                       /* the port is the caller's */
+    struct store_port port;
+    struct log_erased erased;
+    struct store_report report;
+    struct {                             /* of the pass */
+        uint64_t sequence;
+        uint32_t place;
+        void (*item)(void *ctx, const struct log_item *item);
+        void (*state)(void *ctx, const struct store_record *record);
+        void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta);
+        void *ctx;
+    } pass;
+};
+/* CLI_OK or an exit code, said. The folder is opened for reading only. */
+int  log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
+/* The same on another port; it stays the caller's. */
+int  log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
+void log_folder_close(struct log_folder *f);
+/* Goes through everything; the callbacks may be NULL. 0, or a code of store_scan. */
+int  log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
+                     void (*state)(void *ctx, const struct store_record *record),
+                     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx);
+/* Says what was found wrong with the folder; the exit code. */
+int  log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
+
+/* ---- commands on a folder that is open (tests call them on folders they made) ---- */
+
+int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter);
+int log_verify_folder(struct cli *cli, struct log_folder *f);
+int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t at);
+/* A live node (log_live.c). */
+int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow);
+
+#endif

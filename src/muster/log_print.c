@@ -1,0 +1,290 @@
+/* log_print.c: entries as lines, one for each record. */
+#include "log.h"
+#include "out.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <strings.h>
+
+enum { CAUSE_WIDTH = 40 };
+
+/* ---- filter ---- */
+
+static bool known_type(struct cli *cli, const char *type)
+{
+    for (size_t i = 0; i < wire_record_count; i++) {
+        if (strcasecmp(wire_records[i].name, type) == 0) {
+            return true;
+        }
+    }
+    struct str names = STR("");
+    for (size_t i = 0; i < wire_record_count; i++) {
+        names = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(names), i > 0 ? ", " : "", wire_records[i].name);
+    }
+    cli_say(cli, "'%s' is no record type; there are: %.*s", type, STR_ARG(names));
+    return false;
+}
+
+bool log_filter_take(struct cli *cli, struct log_filter *ret)
+{
+    *ret = (struct log_filter){.group = str_of(cli_text(cli, "group")), .type = str_of(cli_text(cli, "type")), .all = cli_flag(cli, "all")};
+    if (!str_is_null(ret->type) && !known_type(cli, ret->type.ptr)) {
+        return false;
+    }
+    return cli_number(cli, "shard", 0, UINT16_MAX, -1, &ret->shard) && cli_number(cli, "from", 0, INT64_MAX, 0, &ret->from) &&
+           cli_number(cli, "to", 0, INT64_MAX, INT64_MAX, &ret->to);
+}
+
+static bool passes_place(const struct log_filter *f, uint32_t shard, uint64_t index)
+{
+    return (f->shard < 0 || f->shard == (int64_t)shard) && index >= (uint64_t)f->from && index <= (uint64_t)f->to;
+}
+
+/* Without a filter that only records can pass. */
+static bool passes_bare(const struct log_filter *f)
+{
+    return str_is_null(f->group) && str_is_null(f->type);
+}
+
+static bool passes_record(const struct log_filter *f, struct record record, const struct log_entry_cause *cause, struct arena *arena)
+{
+    if (!str_is_null(f->type)) {
+        struct str type = log_record_type(record, arena);
+        if (type.len != f->type.len || strncasecmp(type.ptr, f->type.ptr, (size_t)type.len) != 0) {
+            return false;
+        }
+    }
+    if (str_is_null(f->group) || (cause != NULL && str_eq(cause->group_id, f->group))) {
+        return true;
+    }
+    return str_eq(log_record_group(record, arena), f->group);
+}
+
+/* ---- lines ---- */
+
+void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter)
+{
+    *p = (struct log_printer){.cli = cli, .filter = *filter};
+    arena_init(&p->scratch, 0);
+}
+
+void log_printer_fini(struct log_printer *p)
+{
+    arena_fini(&p->scratch);
+}
+
+static void print_header(struct log_printer *p)
+{
+    if (!p->header_done && !p->cli->json) {
+        fprintf(p->cli->out, "%5s %9s %5s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "TIME", CAUSE_WIDTH, "CAUSE", "RECORD");
+    }
+    p->header_done = true;
+}
+
+/* The cause in a few words: "join: new member  JoinGroup/9 rdkafka /127.0.0.1". */
+static struct str cause_text(const struct log_entry_cause *cause, struct arena *arena)
+{
+    if (cause == NULL) {
+        return STR("-");
+    }
+    const struct wire_api *api = cause->api_key >= 0 ? wire_api_find(cause->api_key) : NULL;
+    struct str text = out_text(cause->rule, arena);
+    if (api != NULL) {
+        text = arena_printf(arena, "%.*s (%s v%d", STR_ARG(text), api->name, cause->api_version);
+        text = str_is_empty(cause->client_id) ? text
+                                              : arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->client_id, arena)));
+        text = str_is_empty(cause->host) ? text : arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->host, arena)));
+        text = arena_printf(arena, "%.*s)", STR_ARG(text));
+    }
+    if (!str_is_empty(cause->reason)) {
+        text = arena_printf(arena, "%.*s \"%.*s\"", STR_ARG(text), STR_ARG(out_text(cause->reason, arena)));
+    }
+    return text;
+}
+
+static void print_line(struct log_printer *p, uint32_t shard, uint64_t index, uint64_t term, struct str time, struct str cause, bool erased,
+                       struct str record)
+{
+    int blanks = CAUSE_WIDTH - out_width(cause);
+    print_header(p);
+    fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 "  %-24.*s  %.*s%*s  %s%.*s\n", shard, index, term, STR_ARG(time),
+            STR_ARG(cause), blanks > 0 ? blanks : 0, "", erased ? "(erased) " : "", STR_ARG(record));
+    p->printed++;
+}
+
+static void put(struct buf *out, const char *text)
+{
+    MUSTER_CHECK(buf_put(out, text, strlen(text)) == 0);
+}
+
+static void put_str(struct buf *out, const char *name, struct str text)
+{
+    put(out, ",\"");
+    put(out, name);
+    put(out, "\":");
+    MUSTER_CHECK(wire_dump_str(text, out) == 0);
+}
+
+static void put_number(struct buf *out, const char *name, int64_t number)
+{
+    char text[80];
+    snprintf(text, sizeof(text), ",\"%s\":%" PRId64, name, number);
+    put(out, text);
+}
+
+static void begin_json(struct buf *out, uint32_t shard, uint64_t index, uint64_t term)
+{
+    char text[96];
+    buf_init(out, 0);
+    snprintf(text, sizeof(text), "{\"shard\":%" PRIu32 ",\"index\":%" PRIu64 ",\"term\":%" PRIu64, shard, index, term);
+    put(out, text);
+}
+
+static void end_json(struct log_printer *p, struct buf *out)
+{
+    put(out, "}\n");
+    fwrite(out->ptr, 1, out->len, p->cli->out);
+    buf_fini(out);
+    p->printed++;
+}
+
+static void put_cause(struct buf *out, const struct log_entry_cause *cause)
+{
+    const struct wire_api *api = cause->api_key >= 0 ? wire_api_find(cause->api_key) : NULL;
+    put(out, ",\"cause\":{\"rule\":");
+    MUSTER_CHECK(wire_dump_str(cause->rule, out) == 0);
+    put_str(out, "api", api != NULL ? str_of(api->name) : STR_NULL);
+    put_number(out, "apiKey", cause->api_key);
+    put_number(out, "apiVersion", cause->api_version);
+    put_str(out, "clientId", cause->client_id);
+    put_str(out, "host", cause->host);
+    put_str(out, "group", cause->group_id);
+    put_str(out, "reason", cause->reason);
+    put(out, "}");
+}
+
+/* A line about something that is no record. */
+static void print_bare(struct log_printer *p, uint32_t shard, uint64_t index, uint64_t term, bool erased, const char *kind, struct str text)
+{
+    if (!p->cli->json) {
+        print_line(p, shard, index, term, STR("-"), STR("-"), erased, text);
+        return;
+    }
+    struct buf out;
+    begin_json(&out, shard, index, term);
+    put_str(&out, "entry", str_of(kind));
+    put_str(&out, "text", text);
+    put(&out, erased ? ",\"erased\":true" : "");
+    end_json(p, &out);
+}
+
+static void print_record_json(struct log_printer *p, const struct log_item *item, const struct log_entry *entry,
+                              const struct log_entry_cause *cause, struct record record)
+{
+    struct buf out;
+    begin_json(&out, item->shard, item->index, item->term);
+    put_str(&out, "time", out_time(entry->wall_ms, &p->scratch));
+    put_number(&out, "wallMs", entry->wall_ms);
+    put_number(&out, "shardClockMs", entry->shard_clock_ms);
+    put(&out, item->erased ? ",\"erased\":true" : "");
+    if (cause != NULL) {
+        put_cause(&out, cause);
+    }
+    put(&out, ",\"record\":");
+    log_record_json(record, &p->scratch, &out);
+    end_json(p, &out);
+}
+
+static void print_command(struct log_printer *p, const struct log_item *item)
+{
+    struct log_entry entry;
+    int rc = wire_decode(&wire_log_entry, 0, item->payload, &p->scratch, &entry, NULL);
+    if (rc < 0) {
+        p->unreadable = true;
+        print_bare(p, item->shard, item->index, item->term, item->erased, "unreadable",
+                   arena_printf(&p->scratch, "(unreadable entry of %d bytes: %s)", item->payload.len, muster_strerror(rc)));
+        return;
+    }
+    struct str time = out_time(entry.wall_ms, &p->scratch);
+    for (int32_t i = 0; i < entry.records.len; i++) {
+        const struct log_entry_entry_record *r = &entry.records.v[i];
+        const struct log_entry_cause *cause = r->cause >= 0 && r->cause < entry.causes.len ? &entry.causes.v[r->cause] : NULL;
+        struct record record = {r->key, r->value};
+        if (!passes_record(&p->filter, record, cause, &p->scratch)) {
+            continue;
+        }
+        if (p->cli->json) {
+            print_record_json(p, item, &entry, cause, record);
+        } else {
+            print_line(p, item->shard, item->index, item->term, time, cause_text(cause, &p->scratch), item->erased,
+                       log_record_text(record, &p->scratch));
+        }
+    }
+}
+
+void log_print_item(struct log_printer *p, const struct log_item *item)
+{
+    arena_clear(&p->scratch);
+    if (!passes_place(&p->filter, item->shard, item->index) || (item->erased && !p->filter.all)) {
+        return;
+    }
+    if (item->kind == LOG_COMMAND) {
+        print_command(p, item);
+    } else if (passes_bare(&p->filter) && p->filter.all) {
+        bool barrier = item->kind == LOG_BARRIER;
+        print_bare(p, item->shard, item->index, item->term, item->erased, barrier ? "barrier" : "configuration",
+                   barrier ? STR("(barrier)") : STR("(configuration of the shard)"));
+    }
+}
+
+void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta *meta)
+{
+    arena_clear(&p->scratch);
+    if (!passes_bare(&p->filter) && !p->filter.all) {
+        return;
+    }
+    if (p->filter.shard >= 0 && p->filter.shard != (int64_t)meta->shard) {
+        return;
+    }
+    print_bare(p, meta->shard, meta->index, meta->term, false, "snapshot",
+               arena_printf(&p->scratch, "(snapshot of everything up to here, state hash %016" PRIx64 ")", meta->state_hash));
+}
+
+void log_print_state(struct log_printer *p, const struct store_record *record)
+{
+    arena_clear(&p->scratch);
+    if (!p->filter.all || !passes_bare(&p->filter) || (p->filter.shard >= 0 && p->filter.shard != (int64_t)record->shard)) {
+        return;
+    }
+    if (record->kind == STORE_TERM) {
+        print_bare(p, record->shard, 0, record->term, false, "term",
+                   record->vote != 0
+                       ? arena_printf(&p->scratch, "(term %" PRIu64 ", vote for node %" PRIu64 ")", record->term, record->vote)
+                       : arena_printf(&p->scratch, "(term %" PRIu64 ", no vote)", record->term));
+    } else if (record->kind == STORE_SNAPSHOT) {
+        print_bare(p, record->shard, record->index, record->term, false, "snapshotInUse",
+                   arena_printf(&p->scratch, "(snapshot in use, entries up to %" PRIu64 " no longer needed%s)", record->trim,
+                                record->entry_type == 1 ? "; it replaced the log" : ""));
+    }
+}
+
+void log_print_record(struct log_printer *p, uint32_t shard, struct record record)
+{
+    arena_clear(&p->scratch);
+    if (!passes_record(&p->filter, record, NULL, &p->scratch)) {
+        return;
+    }
+    if (!p->cli->json) {
+        struct str text = log_record_text(record, &p->scratch);
+        fprintf(p->cli->out, "%.*s\n", STR_ARG(text));
+        p->printed++;
+    } else {
+        struct buf out;
+        char text[32];
+        buf_init(&out, 0);
+        snprintf(text, sizeof(text), "{\"shard\":%" PRIu32 ",\"record\":", shard);
+        put(&out, text);
+        log_record_json(record, &p->scratch, &out);
+        end_json(p, &out);
+    }
+}
