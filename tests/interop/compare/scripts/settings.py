@@ -110,16 +110,25 @@ def sweep(t):
     three, third = t.stable_one(e, left, 3, metadata=subscription([ta]))
     t.commit(e, left, [(ta, 0, 6)], third, three)
     t.leave(e, left, [three])
-    quiet = [(a, member_group, generation, one), (k, stuck, second, two)]
-    for _ in range(24):
+    t.say("a member that commits now and leaves in 40 seconds")
+    late = t.group("late")
+    w = t.conn("W", late)
+    four, fourth = t.stable_one(w, late, 3, metadata=subscription([ta]))
+    t.commit(w, late, [(ta, 0, 7)], fourth, four)
+    quiet = [(a, member_group, generation, one), (k, stuck, second, two), (w, late, fourth, four)]
+    for turn in range(24):
         t.pause(3.0)
         for conn, group, number, member in quiet:
             t.beat_quietly(conn, group, number, member)
+        if turn == 12:
+            t.leave(w, late, [four])
+            quiet.pop()
     t.say("75 seconds later")
     t.fetch(a, member_group, {ta: [0], tb: [0]})
     t.fetch(s, simple, {ta: [0]})
     t.fetch(k, stuck, {ta: [0], tb: [0]})
     t.fetch(e, left, {ta: [0]})
+    t.fetch(w, late, {ta: [0]})
     t.list_groups(5)
     t.describe(a, member_group)
     t.describe(s, simple)
@@ -138,3 +147,26 @@ def no_place_left(t):
     t.beat(a, group, generation, one)
     t.send_join(t.conn("F", group), group, 3).still_waiting(0.2)
     t.describe(o, group)
+
+
+@script("retention.custom", "retention")
+def custom(t):
+    """OffsetCommit v2 to v4 name a retention of their own; an empty group without offsets goes at the next sweep."""
+    topic = t.topic("tr", 3)
+    group, empty = t.group("custom"), t.group("empty")
+    a, e = t.conn("A", group), t.conn("E", empty)
+    t.commit(a, group, [(topic, 0, 1)], version=2, retention=1000)
+    t.commit(a, group, [(topic, 1, 2)], version=4, retention=600000)
+    t.commit(a, group, [(topic, 2, 3)], version=3)
+    member, _ = t.stable_one(e, empty, 3)
+    t.leave(e, empty, [member])
+    t.pause(8.0)
+    t.say("eight seconds later")
+    t.fetch(a, group, {topic: [0, 1, 2]})
+    t.describe(e, empty)
+    t.list_groups(5)
+    t.say("a group of nothing but an id given out")
+    i = t.conn("I", t.group("ids"))
+    given = t.join(i, t.group("ids"), session=10000)["MemberId"]
+    t.pause(4.0)
+    t.join(i, t.group("ids"), member=given)
