@@ -419,6 +419,7 @@ static void command_commit(struct golden *g, const struct words *w)
     q->generation_id_or_member_epoch = (int32_t)number_value(w, "generation", -1);
     q->member_id = own(r, str_value(w, "member", ""));
     q->group_instance_id = own(r, str_value(w, "instance", NULL));
+    q->retention_time_ms = ms_value(w, "retention", "-1");
     q->topics.v = ARENA_NEW(&r->arena, struct offset_commit_request_topic, w->count);
     for (int i = 1; i < w->count; i++) {
         char *equals = strchr(w->word[i], '='), *dash = strchr(w->word[i], '-');
@@ -450,6 +451,150 @@ static void command_delete(struct golden *g, const struct words *w)
 {
     struct world_request *r = request_new(w, GROUP_DELETE, &wire_delete_groups_response, 3);
     r->tag = wire_delete_groups_response.type->fields[1].type;
+    world_submit(&g->world, r);
+}
+
+/* Partitions as t-0; one topic after another. With none of them: all offsets of the group. */
+static void command_fetch(struct golden *g, const struct words *w)
+{
+    struct world_request *r = request_new(w, GROUP_OFFSET_FETCH, &wire_offset_fetch_response, 9);
+    r->tag = wire_offset_fetch_response.type->fields[3].type;
+    struct offset_fetch_request_group *q = ARENA_NEW(&r->arena, struct offset_fetch_request_group, 1);
+    wire_init_type(wire_offset_fetch_request.type->fields[2].type, q);
+    q->group_id = r->op.group_id;
+    q->topics.v = ARENA_NEW(&r->arena, struct offset_fetch_request_topics, w->count);
+    q->topics.len = 0;
+    for (int i = 1; i < w->count; i++) {
+        char *dash = strrchr(w->word[i], '-');
+        if (dash == NULL || strchr(w->word[i], '=') != NULL) {
+            continue;
+        }
+        struct offset_fetch_request_topics *t = &q->topics.v[q->topics.len++];
+        t->name = own(r, (struct str){w->word[i], (int32_t)(dash - w->word[i])});
+        t->partition_indexes.len = 1;
+        t->partition_indexes.v = ARENA_NEW(&r->arena, int32_t, 1);
+        t->partition_indexes.v[0] = (int32_t)strtol(dash + 1, NULL, 10);
+    }
+    q->topics.len = q->topics.len == 0 ? -1 : q->topics.len;
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+static void command_offset_delete(struct golden *g, const struct words *w)
+{
+    struct world_request *r = request_new(w, GROUP_OFFSET_DELETE, &wire_offset_delete_response, 0);
+    struct offset_delete_request *q = ARENA_NEW(&r->arena, struct offset_delete_request, 1);
+    q->group_id = r->op.group_id;
+    q->topics.v = ARENA_NEW(&r->arena, struct offset_delete_request_topic, w->count);
+    for (int i = 1; i < w->count; i++) {
+        char *dash = strrchr(w->word[i], '-');
+        if (dash == NULL || strchr(w->word[i], '=') != NULL) {
+            continue;
+        }
+        struct offset_delete_request_topic *t = &q->topics.v[q->topics.len++];
+        t->name = own(r, (struct str){w->word[i], (int32_t)(dash - w->word[i])});
+        t->partitions.len = 1;
+        t->partitions.v = ARENA_NEW(&r->arena, struct offset_delete_request_partition, 1);
+        t->partitions.v[0].partition_index = (int32_t)strtol(dash + 1, NULL, 10);
+    }
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+/* ---- the catalogue ---------------------------------------------------------------------------------------------------------- */
+
+static struct world_request *catalog_request(const struct words *w, enum group_op_kind kind, const struct wire_msg *answer, int16_t version)
+{
+    struct world_request *r = request_new(w, kind, answer, version);
+    r->op.group_id = STR_NULL;
+    return r;
+}
+
+/* Topics as name:partitions:replicas. */
+static void command_create_topics(struct golden *g, const struct words *w)
+{
+    struct world_request *r = catalog_request(w, CATALOG_CREATE_TOPICS, &wire_create_topics_response, 4);
+    struct create_topics_request *q = ARENA_NEW(&r->arena, struct create_topics_request, 1);
+    q->validate_only = number_value(w, "validate", 0) != 0;
+    q->topics.v = ARENA_NEW(&r->arena, struct create_topics_request_creatable_topic, w->count);
+    for (int i = 1; i < w->count; i++) {
+        char *rest = expand_ids(&r->arena, w->word[i]);
+        if (strchr(rest, ':') != NULL) {
+            struct create_topics_request_creatable_topic *t = &q->topics.v[q->topics.len++];
+            t->name = str_of(next_part(&rest, ":"));
+            t->num_partitions = (int32_t)strtol(next_part(&rest, ":"), NULL, 10);
+            t->replication_factor = (int16_t)strtol(rest != NULL ? rest : "-1", NULL, 10);
+        }
+    }
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+/* Topics as name:count. */
+static void command_create_partitions(struct golden *g, const struct words *w)
+{
+    struct world_request *r = catalog_request(w, CATALOG_CREATE_PARTITIONS, &wire_create_partitions_response, 3);
+    struct create_partitions_request *q = ARENA_NEW(&r->arena, struct create_partitions_request, 1);
+    q->topics.v = ARENA_NEW(&r->arena, struct create_partitions_request_topic, w->count);
+    for (int i = 1; i < w->count; i++) {
+        char *name = expand_ids(&r->arena, w->word[i]);
+        struct create_partitions_request_topic *t = &q->topics.v[q->topics.len++];
+        t->count = (int32_t)strtol(cut_name(name), NULL, 10);
+        t->name = str_of(name);
+        t->assignments.len = -1;
+    }
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+static void command_delete_topics(struct golden *g, const struct words *w)
+{
+    struct world_request *r = catalog_request(w, CATALOG_DELETE_TOPICS, &wire_delete_topics_response, 5);
+    struct delete_topics_request *q = ARENA_NEW(&r->arena, struct delete_topics_request, 1);
+    q->topic_names.v = ARENA_NEW(&r->arena, struct str, w->count);
+    for (int i = 1; i < w->count; i++) {
+        q->topic_names.v[q->topic_names.len++] = own(r, str_of(w->word[i]));
+    }
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+/* resource=2/orders, then changes: key=value sets, key+value appends, key-value subtracts, key alone deletes. A key has dots, a value none of =+-. */
+static void command_alter_configs(struct golden *g, const struct words *w)
+{
+    static const char signs[] = "= +-";
+    struct world_request *r = catalog_request(w, CATALOG_ALTER_CONFIGS, &wire_incremental_alter_configs_response, 1);
+    struct incremental_alter_configs_request *q = ARENA_NEW(&r->arena, struct incremental_alter_configs_request, 1);
+    struct incremental_alter_configs_request_alter_configs_resource *to =
+        ARENA_NEW(&r->arena, struct incremental_alter_configs_request_alter_configs_resource, 1);
+    char *name = expand_ids(&r->arena, value_of(w, "resource") != NULL ? value_of(w, "resource") : "4/");
+    to->resource_type = (int8_t)strtol(name, &name, 10);
+    to->resource_name = str_of(name + 1);
+    to->configs.v = ARENA_NEW(&r->arena, struct incremental_alter_configs_request_alterable_config, w->count);
+    for (int i = 1; i < w->count; i++) {
+        char *key = expand_ids(&r->arena, w->word[i]);
+        size_t len = strcspn(key, "=+-");
+        if (strncmp(key, "resource=", 9) == 0) {
+            continue;
+        }
+        struct incremental_alter_configs_request_alterable_config *c = &to->configs.v[to->configs.len++];
+        c->config_operation = key[len] == '\0' ? 1 : (int8_t)(strchr(signs, key[len]) - signs);
+        c->value = key[len] == '\0' ? STR_NULL : str_of(key + len + 1);
+        c->name = (struct str){key, (int32_t)len};
+    }
+    q->resources.v = to;
+    q->resources.len = 1;
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
+static void command_producer_id(struct golden *g, const struct words *w)
+{
+    struct world_request *r = catalog_request(w, CATALOG_PRODUCER_ID, &wire_init_producer_id_response, 5);
+    struct init_producer_id_request *q = ARENA_NEW(&r->arena, struct init_producer_id_request, 1);
+    wire_init(&wire_init_producer_id_request, q);
+    q->transactional_id = own(r, str_value(w, "transactional", NULL));
+    r->op.request = q;
     world_submit(&g->world, r);
 }
 
@@ -597,6 +742,13 @@ static const struct {
     {"commit", command_commit, true},
     {"describe", command_describe, true},
     {"delete", command_delete, true},
+    {"fetch", command_fetch, true},
+    {"offset-delete", command_offset_delete, true},
+    {"create-topics", command_create_topics, true},
+    {"create-partitions", command_create_partitions, true},
+    {"delete-topics", command_delete_topics, true},
+    {"alter-configs", command_alter_configs, true},
+    {"producer-id", command_producer_id, true},
     {"tick", command_tick, false},
     {"failover", command_failover, false},
     {"timers", command_timers, false},

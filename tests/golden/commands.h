@@ -6,9 +6,14 @@
  *     A: sync group=orders generation=1 member=a-#1 assign=a-#1:pa,b-#2:pb      version=5 type=consumer name=range instance=
  *     A: heartbeat group=orders generation=1 member=a-#1           version=4 instance=
  *     A: leave group=orders members=a-#1,/i1,b-#2/i2               version=5 reason=
- *     A: commit group=orders generation=1 member=a-#1 t-0=5        version=9 instance=
+ *     A: commit group=orders generation=1 member=a-#1 t-0=5        version=9 instance= retention=
+ *     A: fetch group=orders t-0 t-1     (none: all)                version=9
+ *     A: offset-delete group=orders t-0
  *     A: describe group=orders                                     version=6
  *     A: delete group=orders
+ *     A: create-topics t:3:1 u:-1:-1    (partitions, replicas)     validate=1
+ *     A: create-partitions t:4          A: delete-topics t u        A: producer-id     transactional=
+ *     A: alter-configs resource=2/t retention.ms=1 cleanup.policy+compact segment.ms      (a key alone is deleted)
  *     tick 3s                      failover               timers             fire session member=a-#1 epoch=1
  *     topic t 3                    topics-changed group=orders       retention group=orders
  *     set group_max_size=2         hold | release         revision group=orders
