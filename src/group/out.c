@@ -44,6 +44,9 @@ void out_timer_full(struct decision *d, const struct group_timer_wish *wish)
     out->timers[out->timer_count].timer.group_id = d->op->group_id;
     out->timers[out->timer_count].timer.member_id =
         arena_str(d->arena, wish->timer.member_id); /* its member may be gone when it is armed */
+#ifdef MUSTER_FAULT_EXPIRE_EARLY
+    out->timers[out->timer_count].delay_ms /= wish->timer.kind == GROUP_TIMER_SESSION ? 4 : 1;
+#endif
     out->timer_count++;
 }
 
