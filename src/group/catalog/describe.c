@@ -63,7 +63,7 @@ static bool is_asked(const struct description *d, struct str name)
     return false;
 }
 
-/* The next result, with room for three synonyms. */
+/* The next result, with room for four synonyms. */
 static struct describe_configs_response_resource_result *add(struct description *d, struct str name, const struct config_definition *def)
 {
     struct describe_configs_response_resource_result *to;
@@ -82,7 +82,7 @@ static struct describe_configs_response_resource_result *add(struct description 
     to->config_source = SOURCE_DEFAULT;
     to->config_type = def != NULL ? (int8_t)def->type : 0;
     to->documentation = d->documentation && def != NULL ? str_of(def->help) : STR_NULL;
-    to->synonyms.v = ARENA_NEW(d->arena, struct describe_configs_response_synonym, 3);
+    to->synonyms.v = ARENA_NEW(d->arena, struct describe_configs_response_synonym, 4);
     return to;
 }
 
@@ -160,6 +160,9 @@ static void describe_group_config(struct description *d, const struct config_def
     }
     if (def->synonym != NULL) {
         add_synonym(d, to, str_of(def->synonym), shared, source);
+        if (differs) {
+            add_synonym(d, to, str_of(def->synonym), str_of(def->fallback), SOURCE_DEFAULT);
+        }
     } else if (own == NULL) {
         add_synonym(d, to, to->name, shared, source);
     }
@@ -230,6 +233,9 @@ static void describe_broker_config(struct description *d, struct str name, struc
         to->is_sensitive = false;
         to->config_type = def != NULL ? (int8_t)def->type : CONFIG_STRING;
         add_synonym(d, to, name, started, source);
+    }
+    if (def != NULL && !is_default && !str_is_null(started)) {
+        add_synonym(d, to, name, str_of(def->fallback), SOURCE_DEFAULT);
     }
 }
 

@@ -7,7 +7,7 @@
  *   anything else                             -                              none (KAFKA-13636: while it rebalances the subscription is unknown)
  *
  * An explicit expiry (commit versions 2 to 4) takes the place of both the moment and the retention time. All of it is on the shard clock. A group
- * without members whose last offset goes, or that has none, goes too. */
+ * without members whose last offset goes, or that has none, goes too, and with it the member ids that were handed out but not used. */
 #include "offsets.h"
 #include "rules.h"
 
@@ -92,8 +92,7 @@ void offsets_decide_retention(struct decision *d)
         return;
     }
     bool all = drop_expired(d, g, expiry);
-    /* Ids that were handed out are awaited: a group that goes now would only turn their owners away. */
-    if (all && classic_may_delete(g) == KAFKA_NONE && g->classic.pending_count == 0) {
+    if (all && classic_may_delete(g) == KAFKA_NONE) {
         classic_tombstones(d, g);
         out_rule(d, offsets_rules[RULE_RETENTION_GROUP_GONE]);
     } else {

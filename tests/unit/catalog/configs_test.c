@@ -323,8 +323,9 @@ void test_describe_group(void **state)
     assert_true(catalog_next_config_resource(f->world.set, GROUP, name, &name) && str_eq(name, STR("g")));
     assert_false(catalog_next_config_resource(f->world.set, GROUP, name, &name));
     /* The node's own setting is what a group falls back to. */
-    assert_string_equal(describe_on_node(f, "g2", "consumer.session.timeout.ms"),
-                        "consumer.session.timeout.ms=50000(4)[group.consumer.session.timeout.ms=50000(4)]");
+    assert_string_equal(
+        describe_on_node(f, "g2", "consumer.session.timeout.ms"),
+        "consumer.session.timeout.ms=50000(4)[group.consumer.session.timeout.ms=50000(4) group.consumer.session.timeout.ms=45000(5)]");
 }
 
 void test_broker_configs(void **state)
@@ -345,10 +346,11 @@ void test_broker_configs(void **state)
     assert_string_equal(describe(f, BROKER, "", NULL, true),
                         "muster.max.groups=900(3)[muster.max.groups=900(3)] some.plugin=(3 fixed secret)[some.plugin=(3)]");
     assert_string_equal(describe_on_node(f, "2", NULL),
-                        "node.id=2(4 fixed)[node.id=2(4)] num.partitions=7(4 fixed)[num.partitions=7(4)] "
+                        "node.id=2(4 fixed)[node.id=2(4) node.id=-1(5)] num.partitions=7(4 fixed)[num.partitions=7(4) num.partitions=1(5)] "
                         "group.max.size=2147483647(5 fixed)[group.max.size=2147483647(5)] "
-                        "muster.max.groups=900(3)[muster.max.groups=900(3) muster.max.groups=500(4)] "
-                        "group.consumer.session.timeout.ms=50000(4 fixed)[group.consumer.session.timeout.ms=50000(4)] "
+                        "muster.max.groups=900(3)[muster.max.groups=900(3) muster.max.groups=500(4) muster.max.groups=1000000(5)] "
+                        "group.consumer.session.timeout.ms=50000(4 fixed)[group.consumer.session.timeout.ms=50000(4) "
+                        "group.consumer.session.timeout.ms=45000(5)] "
                         "muster.odd=x(4 fixed)[muster.odd=x(4)] log.retention.ms=1000(2)[log.retention.ms=1000(2)] "
                         "some.plugin=(3 fixed secret)[some.plugin=(3)]");
     assert_string_equal(describe_on_node(f, "1", NULL), "42 Unexpected broker id, expected 2 or empty string, but received 1");

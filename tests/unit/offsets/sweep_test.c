@@ -95,6 +95,29 @@ void test_retention_other_protocol(void **state)
     assert_true(group_exists(f, "quiet"));
 }
 
+/* An id that was handed out but not used does not hold a group, as in Kafka. */
+void test_retention_pending_id(void **state)
+{
+    struct fixture *f = *state;
+    struct world_request *r = world_request_new("join");
+    struct join_group_request *q = ARENA_NEW(&r->arena, struct join_group_request, 1);
+    wire_init(&wire_join_group_request, q);
+    q->group_id = STR("ids");
+    q->session_timeout_ms = 10000;
+    q->rebalance_timeout_ms = 10000;
+    q->protocol_type = STR("consumer");
+    q->protocols.v = ARENA_NEW(&r->arena, __typeof__(*q->protocols.v), 1);
+    q->protocols.len = 1;
+    q->protocols.v[0].name = STR("range");
+    r->op = (struct group_op){.kind = GROUP_JOIN, .api_key = 11, .api_version = 9, .group_id = STR("ids"), .request = q};
+    r->op.caller = (struct group_caller){STR("client"), STR("/127.0.0.1")};
+    world_submit(&f->world, r);
+    assert_int_equal(f->error, 79);
+    assert_true(group_exists(f, "ids"));
+    run(f, GROUP_RETENTION, "ids");
+    assert_false(group_exists(f, "ids"));
+}
+
 void test_retention_unreadable(void **state)
 {
     struct fixture *f = *state;

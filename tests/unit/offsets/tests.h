@@ -32,6 +32,7 @@
     X(test_retention_rebalancing)                                                                                                          \
     X(test_retention_empty)                                                                                                                \
     X(test_retention_other_protocol)                                                                                                       \
+    X(test_retention_pending_id)                                                                                                           \
     X(test_retention_unreadable)                                                                                                           \
     X(test_retention_explicit)                                                                                                             \
     X(test_retention_shard_clock)                                                                                                          \
