@@ -1,0 +1,201 @@
+/* metrics.c: what the admin port shows: one table a source, a row a metric. */
+#include "server.h"
+
+#include <stdio.h>
+
+enum { METRIC_BYTES_LIMIT = 16 << 20 };
+
+struct metric {
+    const char *name;
+    enum ops_kind kind;
+    const char *help;
+    size_t offset; /* of a uint64_t in the source */
+};
+
+#define COORD(field, kind, help)                                                                                                           \
+    {                                                                                                                                      \
+        "muster_coord_" #field, kind, help, offsetof(struct coord_stats, field)                                                            \
+    }
+static const struct metric coord_metrics[] = {
+    COORD(requests, OPS_COUNTER, "Requests about groups and the catalogue that were decided or refused here."),
+    COORD(refused, OPS_COUNTER, "Requests refused because this node does not serve the shard."),
+    COORD(entries, OPS_COUNTER, "Log entries proposed."),
+    COORD(records, OPS_COUNTER, "Records in these entries."),
+    COORD(confirmed_reads, OPS_COUNTER, "Answers without a record, confirmed by a majority."),
+    COORD(waits, OPS_COUNTER, "Joins and syncs that had to wait for others."),
+    COORD(gate_waits, OPS_COUNTER, "Requests that waited for a change of their group in flight."),
+    COORD(expiries, OPS_COUNTER, "Timers that fired."),
+    COORD(leader_losses, OPS_COUNTER, "Times that this node stopped leading a shard."),
+    COORD(stalls, OPS_COUNTER, "Turns of the loop that came too late; no deadline counted that time."),
+    COORD(too_large, OPS_COUNTER, "Requests refused because their records would not fit an entry."),
+    COORD(parked, OPS_GAUGE, "Requests that wait for an answer."),
+    COORD(timers, OPS_GAUGE, "Session and rebalance timers."),
+};
+#undef COORD
+
+#define NET(field, kind, help)                                                                                                             \
+    {                                                                                                                                      \
+        "muster_net_" #field, kind, help, offsetof(struct net_stats, field)                                                                \
+    }
+static const struct metric net_metrics[] = {
+    NET(accepted, OPS_COUNTER, "Client connections accepted."),
+    NET(refused, OPS_COUNTER, "Client connections closed at once because of a limit."),
+    NET(closed, OPS_COUNTER, "Client connections that ended."),
+    NET(garbage_closed, OPS_COUNTER, "Client connections closed because of what they sent."),
+    NET(idle_closed, OPS_COUNTER, "Client connections closed because they were idle."),
+    NET(requests, OPS_COUNTER, "Frames received from clients."),
+    NET(answers, OPS_COUNTER, "Answers given to clients."),
+    NET(bytes_in, OPS_COUNTER, "Bytes received from clients."),
+    NET(bytes_out, OPS_COUNTER, "Bytes sent to clients."),
+    NET(pauses, OPS_COUNTER, "Times that a client's socket was not read because of a limit."),
+    NET(connections, OPS_GAUGE, "Client connections."),
+    NET(in_flight, OPS_GAUGE, "Requests of clients without an answer yet."),
+    NET(queued_bytes, OPS_GAUGE, "Memory of requests that have arrived."),
+};
+#undef NET
+
+#define API(field, kind, help)                                                                                                             \
+    {                                                                                                                                      \
+        "muster_api_" #field, kind, help, offsetof(struct api_stats, field)                                                                \
+    }
+static const struct metric api_metrics[] = {
+    API(malformed, OPS_COUNTER, "Requests that could not be decoded."),
+    API(unsupported, OPS_COUNTER, "Requests of an unknown API or version."),
+    API(forwarded, OPS_COUNTER, "Requests sent on to the leader of shard 0."),
+    API(forward_failures, OPS_COUNTER, "Requests sent on that came back without an answer."),
+    API(fetch_waits, OPS_COUNTER, "Fetch requests that waited."),
+    API(waiting, OPS_GAUGE, "Requests inside."),
+};
+#undef API
+
+static void put_table(struct buf *out, const struct metric *table, size_t count, const void *source)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t *value = (const uint64_t *)(const void *)((const char *)source + table[i].offset);
+        ops_metric(out, table[i].name, table[i].kind, table[i].help);
+        ops_value(out, table[i].name, NULL, STR_NULL, *value);
+    }
+}
+
+static void put_by_key(struct buf *out, const char *name, const char *help, const uint64_t *values)
+{
+    ops_metric(out, name, OPS_COUNTER, help);
+    for (size_t i = 0; i < api_key_count(); i++) {
+        const char *api;
+        api_key_at(i, &api);
+        ops_value(out, name, "api", str_of(api), values[i]);
+    }
+}
+
+struct shard_view {
+    struct replica_shard_status status;
+    struct group_set_counts counts;
+};
+
+/* One gauge of every shard. */
+static void put_shards(struct server *s, struct buf *out, const char *name, const char *help, uint64_t (*value)(const struct shard_view *v))
+{
+    ops_metric(out, name, OPS_GAUGE, help);
+    for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
+        struct shard_view view;
+        char shard[16];
+        replica_status(s->replica, i, &view.status);
+        group_set_counts(coord_set(s->coord, i), &view.counts);
+        snprintf(shard, sizeof(shard), "%u", i);
+        ops_value(out, name, "shard", str_of(shard), value(&view));
+    }
+}
+
+static uint64_t shard_leader(const struct shard_view *v)
+{
+    return v->status.leader;
+}
+
+static uint64_t shard_serving(const struct shard_view *v)
+{
+    return v->status.role == REPLICA_SERVING;
+}
+
+static uint64_t shard_term(const struct shard_view *v)
+{
+    return v->status.term;
+}
+
+static uint64_t shard_commit(const struct shard_view *v)
+{
+    return v->status.commit_index;
+}
+
+static uint64_t shard_applied(const struct shard_view *v)
+{
+    return v->status.applied_index;
+}
+
+static uint64_t shard_groups(const struct shard_view *v)
+{
+    return (uint64_t)v->counts.groups;
+}
+
+static uint64_t shard_members(const struct shard_view *v)
+{
+    return (uint64_t)v->counts.members;
+}
+
+static uint64_t shard_offsets(const struct shard_view *v)
+{
+    return (uint64_t)v->counts.offsets;
+}
+
+static uint64_t shard_bytes(const struct shard_view *v)
+{
+    return (uint64_t)v->counts.bytes;
+}
+
+static void put_all(void *ctx, struct buf *out)
+{
+    struct server *s = ctx;
+    struct coord_stats coord;
+    struct net_stats net;
+    struct api_stats api;
+    coord_stats(s->coord, &coord);
+    net_stats(s->net, &net);
+    api_stats(s->api, &api);
+    out->limit = METRIC_BYTES_LIMIT;
+    put_table(out, net_metrics, COUNT_OF(net_metrics), &net);
+    put_table(out, api_metrics, COUNT_OF(api_metrics), &api);
+    put_by_key(out, "muster_api_requests", "Requests by API.", api.by_key);
+    put_by_key(out, "muster_api_errors", "Requests answered with an error, by API.", api.error_by_key);
+    put_table(out, coord_metrics, COUNT_OF(coord_metrics), &coord);
+    put_shards(s, out, "muster_shard_leader", "Node that leads the shard, as this node knows; 0: nobody.", shard_leader);
+    put_shards(s, out, "muster_shard_serving", "Whether this node serves the shard.", shard_serving);
+    put_shards(s, out, "muster_shard_term", "Raft term of the shard.", shard_term);
+    put_shards(s, out, "muster_shard_commit_index", "Newest committed entry this node knows of.", shard_commit);
+    put_shards(s, out, "muster_shard_applied_index", "Newest entry applied.", shard_applied);
+    put_shards(s, out, "muster_shard_groups", "Groups.", shard_groups);
+    put_shards(s, out, "muster_shard_members", "Members of groups.", shard_members);
+    put_shards(s, out, "muster_shard_offsets", "Committed offsets.", shard_offsets);
+    put_shards(s, out, "muster_shard_state_bytes", "Memory of the shard's state.", shard_bytes);
+}
+
+/* Healthy: every shard has a leader that this node knows, and this node has applied what it knows to be committed. */
+static bool put_health(void *ctx, struct buf *out)
+{
+    struct server *s = ctx;
+    bool healthy = true;
+    for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
+        struct replica_shard_status status;
+        char line[128];
+        replica_status(s->replica, i, &status);
+        bool good = status.leader != 0 && status.applied_index >= status.commit_index;
+        healthy = healthy && good;
+        int len = snprintf(line, sizeof(line), "shard=%u leader=%u applied=%llu commit=%llu %s\n", i, status.leader,
+                           (unsigned long long)status.applied_index, (unsigned long long)status.commit_index, good ? "ok" : "not ok");
+        buf_put(out, line, (size_t)len);
+    }
+    return healthy;
+}
+
+void metrics_handler(struct server *s, struct ops_handler *ret)
+{
+    *ret = (struct ops_handler){.ctx = s, .metrics = put_all, .health = put_health};
+}

@@ -1,0 +1,225 @@
+/* server.c: a node from its start to its end.
+ *
+ * Start: data folder; if it is empty, waiting to be formed; then the parts (node.c). End: no new clients, leadership handed over within a bounded time,
+ * connections closed, log closed. */
+#include "server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    HOUSEKEEPING_MS = 1000,
+    LEAVE_US = 2000 * 1000, /* for handing leadership over before the end */
+    LEAVE_STEP_MS = 10
+};
+
+_Noreturn void server_fatal(const char *text)
+{
+    log_event(LOG_ERROR, "fatal", "text=\"%s\"", text);
+    _exit(SERVER_EXIT_FATAL);
+}
+
+/* ---- the end ---- */
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (handle->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+static void end_now(struct server *s)
+{
+    close_handle((uv_handle_t *)&s->housekeeping);
+    close_handle((uv_handle_t *)&s->leaving);
+    close_handle((uv_handle_t *)&s->term);
+    close_handle((uv_handle_t *)&s->interrupt);
+    if (s->forming != NULL) {
+        form_server_close(s->forming, NULL, NULL);
+        s->forming = NULL;
+    }
+    node_close(s);
+}
+
+void server_fail(struct server *s, enum server_exit code)
+{
+    s->exit_code = (int)code;
+    s->ending = true;
+    end_now(s);
+}
+
+/* Asks the replica to hand over what this node leads; false when nothing is left. */
+static bool hand_over(struct server *s)
+{
+    bool leads = false;
+    for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
+        struct replica_shard_status status;
+        replica_status(s->replica, i, &status);
+        if (status.role == REPLICA_SERVING) {
+            leads = replica_transfer(s->replica, i, 0) != MUSTER_E_NOT_FOUND || leads;
+        }
+        leads = leads || status.role == REPLICA_HANDING_OVER;
+    }
+    return leads;
+}
+
+static void on_leaving(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    turn_open(s);
+    if (!hand_over(s) || server_now_us() >= s->leaving_until_us) {
+        log_event(LOG_INFO, "ending", "node=%u", s->identity.node_id);
+        end_now(s);
+        return;
+    }
+    turn_wake(s);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct server *s = handle->data;
+    if (s->ending) {
+        log_event(LOG_WARN, "ended_at_once", "signal=%d", number);
+        _exit(SERVER_EXIT_OK); /* asked twice; everything acknowledged is on disk */
+    }
+    s->ending = true;
+    log_event(LOG_INFO, "told_to_end", "signal=%d", number);
+    if (s->replica == NULL) {
+        end_now(s);
+        return;
+    }
+    net_stop_listening(s->net);
+    s->leaving_until_us = server_now_us() + LEAVE_US;
+    uv_timer_start(&s->leaving, on_leaving, 0, LEAVE_STEP_MS);
+}
+
+/* ---- the start ---- */
+
+static void on_housekeeping(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    if (s->api != NULL && s->replica != NULL) {
+        s->register_soon = true;
+        turn_wake(s);
+    }
+}
+
+static void log_config(const struct config *c)
+{
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    for (size_t i = 0; i < config_key_count; i++) {
+        const struct config_row *key = &config_keys[i];
+        struct str text = config_text(c, key, &scratch);
+        log_event(config_is_default(c, key) ? LOG_DEBUG : LOG_INFO, "config", "key=%s value=\"%.*s\"", key->name, STR_ARG(text));
+    }
+    arena_fini(&scratch);
+}
+
+static void start_node(struct server *s)
+{
+    char cluster[23];
+    uuid_text(s->identity.cluster_id, cluster);
+    int code = node_open(s);
+    if (code != SERVER_EXIT_OK) {
+        server_fail(s, (enum server_exit)code);
+        return;
+    }
+    struct config_endpoint listener = config_listener(s->config);
+    log_event(LOG_INFO, "started", "version=%s node=%u cluster=%s nodes=%u shards=%u listener=%s:%u", MUSTER_VERSION, s->identity.node_id,
+              cluster, s->identity.peer_count, s->identity.shard_count, listener.host, listener.port);
+}
+
+static void on_formed(void *ctx, const struct store_identity *identity)
+{
+    struct server *s = ctx;
+    s->forming = NULL;
+    s->identity = *identity;
+    start_node(s);
+}
+
+static int wait_to_be_formed(struct server *s)
+{
+    struct form_config form;
+    struct config_endpoint listener = config_peer_listener(s->config);
+    char text[512] = "";
+    data_form_config(s->config, &form);
+    int rc = form_server_open(&s->forming, &s->loop, &s->port, &form, listener.host, listener.port, on_formed, s, text);
+    if (rc < 0) {
+        s->forming = NULL;
+        log_event(LOG_ERROR, "cannot_wait_for_forming", "error=\"%s\" text=\"%s\"", muster_strerror(rc), text);
+        return rc == MUSTER_E_BUSY || rc == MUSTER_E_INVALID ? SERVER_EXIT_NETWORK : SERVER_EXIT_DATA;
+    }
+    log_event(LOG_INFO, "waits_to_be_formed", "node=%d dir=\"%s\" hint=\"musterd form --config FILE, once all nodes run\"",
+              s->config->node_id, s->config->data_dir);
+    return SERVER_EXIT_OK;
+}
+
+static void init_handles(struct server *s)
+{
+    uv_timer_init(&s->loop, &s->housekeeping);
+    uv_timer_init(&s->loop, &s->leaving);
+    uv_signal_init(&s->loop, &s->term);
+    uv_signal_init(&s->loop, &s->interrupt);
+    s->housekeeping.data = s->leaving.data = s->term.data = s->interrupt.data = s;
+    uv_timer_start(&s->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
+    uv_signal_start(&s->term, on_signal, SIGTERM);
+    uv_signal_start(&s->interrupt, on_signal, SIGINT);
+}
+
+static void run(struct server *s)
+{
+    bool formed = false;
+    log_config(s->config);
+    int code = data_open(s, &formed);
+    if (code == SERVER_EXIT_OK && !formed) {
+        code = wait_to_be_formed(s);
+    }
+    if (code != SERVER_EXIT_OK) {
+        server_fail(s, (enum server_exit)code);
+    } else if (formed) {
+        start_node(s);
+    }
+    uv_run(&s->loop, UV_RUN_DEFAULT);
+}
+
+/* As many files, and so connections, as the administrator allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int server_run(const struct config *config)
+{
+    char threads[16];
+    snprintf(threads, sizeof(threads), "%d", config->pool_threads);
+    setenv("UV_THREADPOOL_SIZE", threads, 1);
+    raise_file_limit();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    struct server *s = calloc(1, sizeof(*s));
+    MUSTER_CHECK(s != NULL);
+    s->config = config;
+    arena_init(&s->memory, 0);
+    MUSTER_CHECK(uv_loop_init(&s->loop) == 0);
+    init_handles(s);
+    run(s);
+    node_free(s);
+    MUSTER_CHECK(uv_loop_close(&s->loop) == 0);
+    if (s->port_open) {
+        store_port_posix_fini(&s->port);
+    }
+    arena_fini(&s->memory);
+    int code = s->exit_code;
+    free(s);
+    log_event(LOG_INFO, "ended", "exit=%d", code);
+    return code;
+}

@@ -1,0 +1,93 @@
+/* server.h: a node, all its parts wired. Private to src/musterd. */
+#ifndef MUSTERD_SERVER_H
+#define MUSTERD_SERVER_H
+
+#include <muster/api.h>
+#include <muster/coord.h>
+#include <muster/net.h>
+#include <muster/ops.h>
+#include <muster/raft_host.h>
+#include <muster/store.h>
+#include <uv.h>
+
+#include "config.h"
+#include "random.h"
+
+/* How the program ends; --help prints them. */
+enum server_exit {
+    SERVER_EXIT_OK = 0,
+    SERVER_EXIT_USAGE = 2,
+    SERVER_EXIT_CONFIG = 3,  /* the configuration is wrong, or does not fit the data folder */
+    SERVER_EXIT_DATA = 4,    /* the data folder is in use, unwritable or damaged */
+    SERVER_EXIT_NETWORK = 5, /* an address cannot be listened on */
+    SERVER_EXIT_FORM = 6,    /* the cluster could not be formed */
+    SERVER_EXIT_FATAL = 70   /* stopped while running, to keep the data safe */
+};
+
+/* The hooks of the loop: what is done before and after the events of one turn (turn.c). */
+struct turn {
+    uv_check_t check;
+    uv_idle_t spin; /* while something is left to do: the loop does not sleep */
+    uv_timer_t timer;
+    bool open;        /* the clocks of this turn are set */
+    int64_t armed_us; /* of the timer */
+};
+
+struct server {
+    uv_loop_t loop;
+    const struct config *config;
+    struct arena memory; /* of what lives as long as the server */
+    struct random_pool random;
+    struct store_port port;
+    bool port_open;
+    struct store_identity identity;
+    struct form_server *forming; /* while the cluster is not formed */
+    struct uv_replica *host;
+    struct replica *replica;
+    struct coord *coord;
+    struct api *api;
+    struct net *net;
+    struct net_handler api_handler;
+    struct ops *ops;
+    struct turn turn;
+    uv_timer_t housekeeping;
+    uv_signal_t term, interrupt;
+    uv_timer_t leaving; /* while leadership is handed over before the end */
+    int64_t leaving_until_us;
+    bool ending, register_soon;
+    int exit_code;
+};
+
+/* Runs the node until it is told to end. Returns the exit code of the program; what was wrong is in the log. */
+int server_run(const struct config *config);
+
+/* ---- server.c ---- */
+_Noreturn void server_fatal(const char *text);             /* nothing may be answered, written or sent any more */
+void server_fail(struct server *s, enum server_exit code); /* ends what has begun and then the loop */
+
+/* ---- node.c: the parts of a formed node ---- */
+/* 0, or what is wrong is in the log and the exit code is returned. */
+int node_open(struct server *s);
+void node_close(struct server *s); /* ends with node_closed */
+void node_free(struct server *s);
+
+/* ---- data.c: the data folder ---- */
+int data_open(struct server *s, bool *ret_formed);
+/* Whether the folder's identity fits the configuration; else the exit code. */
+int data_check_identity(struct server *s);
+void data_form_config(const struct config *c, struct form_config *ret);
+
+/* ---- turn.c ---- */
+void turn_start(struct server *s);
+void turn_stop(struct server *s);
+void turn_open(struct server *s); /* at the first event of a turn: the time is taken once */
+void turn_wake(struct server *s); /* from a timer: the loop must not sleep before the turn's end */
+int64_t server_now_us(void);
+
+/* ---- metrics.c ---- */
+void metrics_handler(struct server *s, struct ops_handler *ret);
+
+/* ---- form.c ---- */
+int form_run(const struct config *config);
+
+#endif

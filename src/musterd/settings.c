@@ -1,0 +1,92 @@
+/* settings.c: from the configuration to the options of each module. */
+#include "settings.h"
+
+#include <string.h>
+
+enum { MAX_PARKED_REQUESTS = 1 << 20 };
+
+/* Budgets are of the cluster; a shard decides alone and gets its share of them. */
+static int64_t share(int64_t total, int32_t shards)
+{
+    return (total + shards - 1) / shards;
+}
+
+void settings_group(const struct config *c, size_t node_count, struct group_settings *ret)
+{
+    *ret = (struct group_settings){
+        .initial_rebalance_delay_ms = c->group_initial_rebalance_delay_ms,
+        .min_session_timeout_ms = c->group_min_session_timeout_ms,
+        .max_session_timeout_ms = c->group_max_session_timeout_ms,
+        .new_member_join_timeout_ms = c->new_member_join_timeout_ms,
+        .group_max_size = c->group_max_size,
+        .offset_metadata_max_bytes = c->offset_metadata_max_bytes,
+        .offsets_retention_ms = (int64_t)c->offsets_retention_minutes * 60 * 1000,
+        .default_partitions = c->num_partitions,
+        .default_replication_factor = c->default_replication_factor,
+        .max_partitions_per_topic = c->max_partitions_per_topic,
+        .max_topics = c->max_topics,
+        .node_count = (int32_t)node_count,
+        .commit_owned_only = c->classic_commit_owned_only,
+        .rebalance_on_partition_change = c->classic_rebalance_on_partition_change,
+        .max_groups = share(c->max_groups, c->shards),
+        .max_members = share(c->max_members, c->shards),
+        .max_state_bytes = share(c->max_state_bytes, c->shards),
+    };
+}
+
+void settings_coord(const struct config *c, size_t node_count, struct coord_options *ret)
+{
+    *ret = (struct coord_options){
+        .shard_count = (uint32_t)c->shards,
+        .entry_max_bytes = (size_t)c->entry_max_bytes,
+        .election_timeout_us = (int64_t)c->election_timeout_ms * 1000,
+        .stall_us = (int64_t)c->loop_stall_ms * 1000,
+        .retention_check_us = c->offsets_retention_check_interval_ms * 1000,
+        .max_parked = MAX_PARKED_REQUESTS,
+        .close_on_rebalance = c->classic_rebalance_signal != 0,
+    };
+    settings_group(c, node_count, &ret->settings);
+}
+
+void settings_net(const struct config *c, struct net_options *ret)
+{
+    *ret = (struct net_options){
+        .request_max_bytes = (size_t)c->socket_request_max_bytes,
+        .max_connections = (uint32_t)c->max_connections,
+        .max_connections_per_ip = (uint32_t)c->max_connections_per_ip,
+        .max_in_flight = (uint32_t)c->connection_max_inflight,
+        .max_queued_bytes = c->queued_max_request_bytes > 0 ? (size_t)c->queued_max_request_bytes : 0,
+        .max_output_bytes = (size_t)c->connection_max_output_bytes,
+        .max_idle_ms = c->connections_max_idle_ms,
+    };
+}
+
+static struct str broker_value(const void *ctx, struct str name, struct arena *arena)
+{
+    const struct config_row *key = config_find(name);
+    return key != NULL ? config_text(ctx, key, arena) : STR_NULL;
+}
+
+/* Keys in the order of the manual; the first one after a null key. */
+static bool broker_next(const void *ctx, struct str after, struct str *ret_key)
+{
+    (void)ctx;
+    size_t next = 0;
+    if (!str_is_null(after)) {
+        const struct config_row *key = config_find(after);
+        if (key == NULL) {
+            return false;
+        }
+        next = (size_t)(key - config_keys) + 1;
+    }
+    if (next >= config_key_count) {
+        return false;
+    }
+    *ret_key = str_of(config_keys[next].name);
+    return true;
+}
+
+void settings_broker_values(const struct config *c, struct catalog_broker_values *ret)
+{
+    *ret = (struct catalog_broker_values){.ctx = c, .get = broker_value, .next = broker_next};
+}

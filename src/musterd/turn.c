@@ -1,0 +1,103 @@
+/* turn.c: one turn of the loop, and what belongs to it once.
+ *
+ * The loop polls and calls back for every socket that has something; requests are decided in these calls. After them comes on_check: whatever had to wait for
+ * an answer goes on, deadlines fire (all sockets have been read by then, so nobody is late whose heartbeat lies in one), the records of the turn become one
+ * entry a shard, the replica hands them to disk and peers, and answers leave with one write a connection. */
+#include "server.h"
+
+int64_t server_now_us(void)
+{
+    return (int64_t)(uv_hrtime() / 1000);
+}
+
+void turn_open(struct server *s)
+{
+    if (s->turn.open) {
+        return;
+    }
+    int64_t now = server_now_us();
+    s->turn.open = true;
+    coord_turn_begin(s->coord, now);
+    api_turn_begin(s->api, now);
+}
+
+static void on_spin(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+void turn_wake(struct server *s)
+{
+    uv_idle_start(&s->turn.spin, on_spin);
+}
+
+/* Ends the loop's sleep, no more: what is due fires in on_check, when the sockets have been read. */
+static void on_timer(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    s->turn.armed_us = INT64_MAX;
+    turn_wake(s);
+}
+
+static void arm(struct server *s, int64_t next_us)
+{
+    if (next_us == s->turn.armed_us) {
+        return;
+    }
+    s->turn.armed_us = next_us;
+    if (next_us == INT64_MAX) {
+        uv_timer_stop(&s->turn.timer);
+        return;
+    }
+    int64_t in_us = next_us - server_now_us();
+    uv_timer_start(&s->turn.timer, on_timer, in_us > 0 ? (uint64_t)(in_us + 999) / 1000 : 0, 0);
+}
+
+/* Sleeps until the next deadline, or not at all while something is left to do. */
+static void plan(struct server *s)
+{
+    int64_t next = coord_next_deadline_us(s->coord);
+    int64_t api_next = api_next_deadline_us(s->api);
+    if (next == 0 || api_take_submitted(s->api) || net_has_resumable(s->net)) {
+        uv_idle_start(&s->turn.spin, on_spin);
+        return;
+    }
+    uv_idle_stop(&s->turn.spin);
+    arm(s, next < api_next ? next : api_next);
+}
+
+static void on_check(uv_check_t *check)
+{
+    struct server *s = check->data;
+    turn_open(s);
+    net_resume(s->net);
+    coord_expire(s->coord);
+    api_turn_end(s->api);
+    if (s->register_soon && !s->ending) {
+        s->register_soon = false;
+        api_register_self(s->api);
+    }
+    api_take_submitted(s->api);
+    coord_turn_end(s->coord);
+    replica_flush(s->replica, server_now_us());
+    net_flush(s->net);
+    s->turn.open = false;
+    plan(s);
+}
+
+void turn_start(struct server *s)
+{
+    uv_check_init(&s->loop, &s->turn.check);
+    uv_idle_init(&s->loop, &s->turn.spin);
+    uv_timer_init(&s->loop, &s->turn.timer);
+    s->turn.check.data = s->turn.spin.data = s->turn.timer.data = s;
+    s->turn.armed_us = INT64_MAX;
+    uv_check_start(&s->turn.check, on_check);
+}
+
+void turn_stop(struct server *s)
+{
+    uv_close((uv_handle_t *)&s->turn.check, NULL);
+    uv_close((uv_handle_t *)&s->turn.spin, NULL);
+    uv_close((uv_handle_t *)&s->turn.timer, NULL);
+}
