@@ -49,7 +49,7 @@ static uint32_t batch_header_check(const uint8_t *header, uint64_t salt)
     return (uint32_t)hash_bytes(header + 8, BATCH_HEADER_BYTES - 8, salt);
 }
 
-bool store_batch_decode(const uint8_t *src, size_t len, uint64_t salt, struct batch_header *ret)
+bool store_batch_header_decode(const uint8_t *src, size_t len, uint64_t salt, struct batch_header *ret)
 {
     if (len < BATCH_HEADER_BYTES || memcmp(src, batch_magic, sizeof(batch_magic)) != 0) {
         return false;
@@ -57,12 +57,21 @@ bool store_batch_decode(const uint8_t *src, size_t len, uint64_t salt, struct ba
     if (get_le32(src + 4) != batch_header_check(src, salt)) {
         return false;
     }
-    struct batch_header h = {
+    *ret = (struct batch_header){
         .sequence = get_le64(src + 8),
         .body_bytes = get_le32(src + 16),
         .record_count = get_le32(src + 20),
         .body_hash = get_le64(src + 24),
     };
+    return true;
+}
+
+bool store_batch_decode(const uint8_t *src, size_t len, uint64_t salt, struct batch_header *ret)
+{
+    struct batch_header h;
+    if (!store_batch_header_decode(src, len, salt, &h)) {
+        return false;
+    }
     if (h.body_bytes > len - BATCH_HEADER_BYTES || h.body_bytes % BATCH_ALIGN_BYTES != 0) {
         return false;
     }

@@ -15,20 +15,20 @@ enum {
     BATCH_ALIGN_BYTES = 8,
     RECORD_HEADER_BYTES = 8,
     CHECKPOINT_RECORD_BYTES = 56,
-    ENTRY_RECORD_BYTES = 28              /* without its payload */
+    ENTRY_RECORD_BYTES = 28 /* without its payload */
 };
 #define BATCH_BODY_LIMIT ((size_t)1 << 30)
 
 struct segment_header {
-    uint64_t number;                     /* 1, 2, 3 ... without a gap */
+    uint64_t number; /* 1, 2, 3 ... without a gap */
     uint64_t first_sequence;
-    uint64_t salt;                       /* seed of every checksum of this segment */
-    uint64_t bytes;                      /* size it was prewritten to */
-    bool reserve;                        /* made from the reserve: votes only, as long as there is no other */
+    uint64_t salt;  /* seed of every checksum of this segment */
+    uint64_t bytes; /* size it was prewritten to */
+    bool reserve;   /* made from the reserve: votes only, as long as there is no other */
 };
 void store_segment_encode(const struct segment_header *h, uint8_t dst[SEGMENT_HEADER_BYTES]);
 /* CORRUPT (also when shorter than a header), VERSION. */
-int  store_segment_decode(const uint8_t *src, size_t len, struct segment_header *ret);
+int store_segment_decode(const uint8_t *src, size_t len, struct segment_header *ret);
 
 struct batch_header {
     uint64_t sequence;
@@ -36,14 +36,16 @@ struct batch_header {
     uint32_t record_count;
     uint64_t body_hash;
 };
+/* A batch's header that passes its checksum starts at src; its body may be cut off or bad. */
+bool store_batch_header_decode(const uint8_t *src, size_t len, uint64_t salt, struct batch_header *ret);
 /* A whole valid batch starts at src: its header and body pass their checksums and fit in len. */
 bool store_batch_decode(const uint8_t *src, size_t len, uint64_t salt, struct batch_header *ret);
 
 /* Encoding: begin leaves room for the header, records are added behind it, end pads and fills the header in.
  * All work at the end of out, which keeps its memory from batch to batch. LIMIT when a batch would pass BATCH_BODY_LIMIT. */
-int  store_batch_begin(struct buf *out);
-int  store_batch_add(struct buf *out, const struct store_record *record);
-int  store_batch_pad(struct buf *out, size_t start);
+int store_batch_begin(struct buf *out);
+int store_batch_add(struct buf *out, const struct store_record *record);
+int store_batch_pad(struct buf *out, size_t start);
 void store_batch_end(uint8_t *batch, size_t len, uint64_t salt, uint64_t sequence, uint32_t record_count);
 
 /* State of one shard as the first batch of a segment carries it (record kind STORE_CHECKPOINT). */

@@ -10,7 +10,7 @@ static const uint8_t identity_magic[8] = {'M', 'U', 'S', 'T', 'E', 'R', 'I', 'D'
 enum {
     IDENTITY_VERSION = 1,
     IDENTITY_FIXED_BYTES = 72,
-    IDENTITY_PEER_BYTES = 22,            /* without the address */
+    IDENTITY_PEER_BYTES = 22, /* without the address */
     IDENTITY_MAX_BYTES = 16 * 1024,
     IDENTITY_FLAG_LOG_BEGUN = 1,
     PEERS_MAX = (int)COUNT_OF(((struct store_identity *)0)->peers),

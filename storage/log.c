@@ -79,25 +79,34 @@ static int snapshot_exists(const struct store *s, const struct store_record *r)
     return rc;
 }
 
+/* Record i as it goes to disk: with what a snapshot does to the entries, and a trim that never goes back. */
+static struct store_record record_settled(const struct store *s, const struct store_record *records, size_t i,
+                                          const struct store_checkpoint *probe)
+{
+    struct store_record r = records[i];
+    if (r.kind == STORE_SNAPSHOT) {
+        r.entry_type = snapshot_effect(s, records, i, probe);
+        r.trim = r.trim > probe->trim ? r.trim : probe->trim;
+    }
+    return r;
+}
+
 /* Checks record i against what comes before it and adds it to the batch in s->out. */
 static int record_take(struct store *s, const struct store_record *records, size_t i)
 {
-    struct store_record r = records[i];
-    if (r.shard >= s->options.shard_count) {
+    const struct store_record *raw = &records[i];
+    if (raw->shard >= s->options.shard_count) {
         return MUSTER_E_INVALID;
     }
-    if (r.kind == STORE_ENTRY && r.payload.len > 0 && (uint64_t)r.payload.len > s->options.entry_max_bytes) {
+    if (raw->kind == STORE_ENTRY && raw->payload.len > 0 && (uint64_t)raw->payload.len > s->options.entry_max_bytes) {
         return MUSTER_E_LIMIT;
     }
-    struct store_checkpoint *probe = probe_of(s, r.shard);
-    if (r.kind == STORE_SNAPSHOT) {
-        int rc = snapshot_exists(s, &r);
-        if (rc < 0) {
-            return rc;
-        }
-        r.entry_type = snapshot_effect(s, records, i, probe);
-    }
+    struct store_checkpoint *probe = probe_of(s, raw->shard);
+    struct store_record r = record_settled(s, records, i, probe);
     int rc = shard_state_check(probe, &r);
+    if (rc >= 0 && r.kind == STORE_SNAPSHOT) {
+        rc = snapshot_exists(s, &r);
+    }
     if (rc < 0) {
         return rc;
     }
@@ -196,11 +205,8 @@ static int write_terms(struct store *s, uint32_t count)
 static void batch_applied(struct store *s, const struct store_record *records, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct store_record r = records[i];
-        struct shard_log *shard = &s->shards[r.shard];
-        if (r.kind == STORE_SNAPSHOT) {
-            r.entry_type = snapshot_effect(s, records, i, &shard->at);
-        }
+        struct shard_log *shard = &s->shards[records[i].shard];
+        struct store_record r = record_settled(s, records, i, &shard->at);
         shard_log_apply(shard, &r);
         store_segments_note(s, &r);
         if (r.kind == STORE_SNAPSHOT) {

@@ -12,40 +12,40 @@
 struct segment {
     uint64_t number;
     uint64_t bytes;
-    uint64_t *last_entries;              /* by shard: the highest entry in it that still counts, 0 none */
+    uint64_t *last_entries; /* by shard: the highest entry in it that still counts, 0 none */
 };
 
-struct store_shown {                     /* read by other threads: each number by itself is right */
+struct store_shown { /* read by other threads: each number by itself is right */
     _Atomic uint64_t batches, records, bytes, syncs, segments, log_bytes, full_events;
-    _Atomic uint64_t pinning_shard;      /* shard + 1; 0: nothing pins more than one segment */
+    _Atomic uint64_t pinning_shard; /* shard + 1; 0: nothing pins more than one segment */
 };
 
 struct store {
     struct store_port port;
     struct store_options options;
-    bool dead;                           /* a write or sync failed: nothing goes any more */
+    bool dead; /* a write or sync failed: nothing goes any more */
 
     struct shard_log *shards;
-    uint64_t *released;                  /* by shard: entries up to here may go, said by store_trim */
+    uint64_t *released; /* by shard: entries up to here may go, said by store_trim */
 
-    struct segment *segments;            /* oldest first; the last one is written */
+    struct segment *segments; /* oldest first; the last one is written */
     size_t segment_count, segment_cap;
-    int file;                            /* of the last segment */
+    int file; /* of the last segment */
     uint64_t salt;
-    uint64_t offset;                     /* where the next batch goes */
-    uint64_t dirty_end;                  /* a write that failed with FULL may have left bytes up to here; 0: none */
-    uint64_t sequence;                   /* of the next batch */
+    uint64_t offset;    /* where the next batch goes */
+    uint64_t dirty_end; /* a write that failed with FULL may have left bytes up to here; 0: none */
+    uint64_t sequence;  /* of the next batch */
     uint8_t last_header[BATCH_HEADER_BYTES];
-    bool in_reserve;                     /* the last segment was made from the reserve */
+    bool in_reserve; /* the last segment was made from the reserve */
     bool reserve_ready;
     uint64_t batches_since_open;
 
-    int next_file;                       /* the segment prepared ahead; -1: none */
-    uint64_t next_bytes;                 /* how much of it is written and synced */
+    int next_file;       /* the segment prepared ahead; -1: none */
+    uint64_t next_bytes; /* how much of it is written and synced */
 
-    struct buf head;                     /* header and first batch of a new segment */
-    struct buf out;                      /* the batch that is written */
-    struct store_checkpoint *probes;     /* state after the records checked so far, valid where probe_marks has the batch's mark */
+    struct buf head;                 /* header and first batch of a new segment */
+    struct buf out;                  /* the batch that is written */
+    struct store_checkpoint *probes; /* state after the records checked so far, valid where probe_marks has the batch's mark */
     uint64_t *probe_marks;
     uint64_t probe_mark;
 
@@ -54,14 +54,14 @@ struct store {
 
 /* segment.c */
 /* Brings the segment prepared ahead to at least bytes, in one go. FULL leaves nothing behind; IO kills the store. */
-int  store_next_prepare(struct store *s, uint64_t bytes);
+int store_next_prepare(struct store *s, uint64_t bytes);
 /* One slice of that work if the pace asks for it: called between batches, so that a switch finds everything done. Errors show up at the switch. */
 void store_prepare(struct store *s);
 void store_next_discard(struct store *s);
-int  store_reserve_make(struct store *s);
+int store_reserve_make(struct store *s);
 /* Begins a new segment with the batch in s->out as its second batch. from_reserve: takes the reserve instead of the one prepared ahead. */
-int  store_segment_switch(struct store *s, uint32_t record_count, bool from_reserve);
-int  store_segment_push(struct store *s, uint64_t number, uint64_t bytes);
+int store_segment_switch(struct store *s, uint32_t record_count, bool from_reserve);
+int store_segment_push(struct store *s, uint64_t number, uint64_t bytes);
 /* Bytes that the header and the first batch of any segment take. */
 uint64_t store_segment_head_bytes(const struct store *s);
 /* A record has been applied: keeps last_entries right. */
@@ -69,15 +69,15 @@ void store_segments_note(struct store *s, const struct store_record *r);
 
 /* log.c */
 /* The sync of a batch: the moment it counts. */
-int  store_batch_sync(struct store *s, int file, bool only_terms);
-int  store_die(struct store *s, int rc);
+int store_batch_sync(struct store *s, int file, bool only_terms);
+int store_die(struct store *s, int rc);
 
 /* trim.c */
 void store_show_segments(struct store *s);
 /* Removes the oldest segments as far as nothing in them is needed. */
-int  store_trim_segments(struct store *s);
+int store_trim_segments(struct store *s);
 /* Removes the shard's snapshots older than the one in use. */
-int  store_snapshots_sweep(struct store *s, uint32_t shard);
+int store_snapshots_sweep(struct store *s, uint32_t shard);
 
 /* recover.c gives the memory back for log.c too */
 struct store *store_new(const struct store_port *port, const struct store_options *options);

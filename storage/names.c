@@ -74,7 +74,8 @@ bool store_snapshot_name_parse(const char *name, uint32_t *ret_shard, uint64_t *
     uint64_t shard = 0;
     uint64_t index = 0;
     const char *at = name;
-    if (!take_text(&at, "snap-") || !take_number(&at, UINT32_MAX, &shard) || !take_text(&at, "-") || !take_number(&at, UINT64_MAX, &index)) {
+    if (!take_text(&at, "snap-") || !take_number(&at, UINT32_MAX, &shard) || !take_text(&at, "-") ||
+        !take_number(&at, UINT64_MAX, &index)) {
         return false;
     }
     store_snapshot_name((uint32_t)shard, index, again);
@@ -93,8 +94,8 @@ bool store_snapshot_recv_name_parse(const char *name, uint32_t *ret_shard, uint6
     uint64_t index = 0;
     uint64_t term = 0;
     const char *at = name;
-    if (!take_text(&at, "snap-") || !take_number(&at, UINT32_MAX, &shard) || !take_text(&at, "-") || !take_number(&at, UINT64_MAX, &index) ||
-        !take_text(&at, "-") || !take_number(&at, UINT64_MAX, &term)) {
+    if (!take_text(&at, "snap-") || !take_number(&at, UINT32_MAX, &shard) || !take_text(&at, "-") ||
+        !take_number(&at, UINT64_MAX, &index) || !take_text(&at, "-") || !take_number(&at, UINT64_MAX, &term)) {
         return false;
     }
     store_snapshot_recv_name((uint32_t)shard, index, term, again);

@@ -8,7 +8,7 @@ enum { STORE_NAME_BYTES = 64 };
 
 #define STORE_IDENTITY_NAME     "identity"
 #define STORE_IDENTITY_TMP_NAME "identity.tmp"
-#define STORE_NEXT_NAME         "next.tmp"          /* the segment that is prepared ahead */
+#define STORE_NEXT_NAME         "next.tmp" /* the segment that is prepared ahead */
 #define STORE_RESERVE_NAME      "reserve"
 #define STORE_RESERVE_TMP_NAME  "reserve.tmp"
 
@@ -27,8 +27,12 @@ bool store_snapshot_recv_name_parse(const char *name, uint32_t *ret_shard, uint6
 bool store_name_is_leftover(const char *name);
 
 /* The folder's names, for modules that change the folder while they go through them. list_load: 0, IO, LIMIT (no memory). */
-struct name_list { char (*names)[STORE_NAME_BYTES]; size_t count, cap; bool failed; };
-int  store_name_list_load(struct name_list *l, const struct store_port *port);
+struct name_list {
+    char (*names)[STORE_NAME_BYTES];
+    size_t count, cap;
+    bool failed;
+};
+int store_name_list_load(struct name_list *l, const struct store_port *port);
 void store_name_list_free(struct name_list *l);
 
 #endif

@@ -241,8 +241,8 @@ static bool options_fit(const struct store_options *o)
            o->reserve_bytes <= ((uint64_t)1 << 30) && o->entry_max_bytes > 0 && o->entry_max_bytes <= ((uint64_t)1 << 28);
 }
 
-int store_open(struct store **ret, const struct store_port *port, const struct store_options *options, const struct store_recovery *recovery,
-               struct store_report *report)
+int store_open(struct store **ret, const struct store_port *port, const struct store_options *options,
+               const struct store_recovery *recovery, struct store_report *report)
 {
     memset(report, 0, sizeof(*report));
     if (!options_fit(options)) {

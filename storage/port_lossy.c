@@ -15,27 +15,38 @@
 enum { HIDDEN_NAME_BYTES = 96 };
 static const char hidden_prefix[] = ".unsynced-";
 
-struct change { uint64_t offset; uint8_t *data; size_t len; bool is_size; };   /* a write, or a new size in offset */
+struct change {
+    uint64_t offset;
+    uint8_t *data;
+    size_t len;
+    bool is_size;
+}; /* a write, or a new size in offset */
 
 struct lossy_inode {
-    int file;                            /* of the port below, open as long as this lives */
-    uint64_t size;                       /* with the changes */
+    int file;      /* of the port below, open as long as this lives */
+    uint64_t size; /* with the changes */
     struct change *changes;
     size_t change_count, change_cap;
-    size_t users;                        /* names, handles and folder changes that mean it */
+    size_t users; /* names, handles and folder changes that mean it */
 };
 
-struct lossy_name { char text[HIDDEN_NAME_BYTES]; struct lossy_inode *inode; };        /* inode NULL: removed, not yet below */
-struct lossy_move { char from[HIDDEN_NAME_BYTES], to[HIDDEN_NAME_BYTES]; bool removes; };
+struct lossy_name {
+    char text[HIDDEN_NAME_BYTES];
+    struct lossy_inode *inode;
+}; /* inode NULL: removed, not yet below */
+struct lossy_move {
+    char from[HIDDEN_NAME_BYTES], to[HIDDEN_NAME_BYTES];
+    bool removes;
+};
 
 struct lossy {
     struct store_port below;
     pthread_mutex_t mutex;
-    struct lossy_name *names;            /* of files opened or changed since the start */
+    struct lossy_name *names; /* of files opened or changed since the start */
     size_t name_count, name_cap;
-    struct lossy_move *moves;            /* changes of the folder since the last sync_dir */
+    struct lossy_move *moves; /* changes of the folder since the last sync_dir */
     size_t move_count, move_cap;
-    struct lossy_inode **handles;        /* NULL: free */
+    struct lossy_inode **handles; /* NULL: free */
     size_t handle_count;
     uint64_t hidden_count;
 };
@@ -403,7 +414,11 @@ static int lossy_sync_dir(void *ctx)
     return leave(l, rc);
 }
 
-struct lossy_list { struct lossy *lossy; void (*each)(void *arg, const char *name); void *arg; };
+struct lossy_list {
+    struct lossy *lossy;
+    void (*each)(void *arg, const char *name);
+    void *arg;
+};
 
 static void list_below(void *arg, const char *name)
 {

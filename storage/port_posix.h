@@ -4,8 +4,8 @@
 
 #include <muster/store.h>
 
-int  store_port_plain_init(struct store_port *port, const char *dir, bool read_only);
+int store_port_plain_init(struct store_port *port, const char *dir, bool read_only);
 void store_port_plain_fini(struct store_port *port);
-int  store_port_error(void);             /* errno to one of the port's codes */
+int store_port_error(void); /* errno to one of the port's codes */
 
 #endif

@@ -12,9 +12,10 @@
 
 /* ---- what is said to people ------------------------------------------------------------------------------------------ */
 
-static const char rebuild_text[] = "This is not a torn write: acknowledged data of this node may be gone, so it must not start with this folder and nothing in it was "
-                                   "changed. To rebuild: 1. leave this node stopped; 2. check that the other nodes serve; 3. move the data folder away and keep it; "
-                                   "4. replace the node in the cluster, with an empty data folder: it gets its data from the others.";
+static const char rebuild_text[] =
+    "This is not a torn write: acknowledged data of this node may be gone, so it must not start with this folder and nothing in it was "
+    "changed. To rebuild: 1. leave this node stopped; 2. check that the other nodes serve; 3. move the data folder away and keep it; "
+    "4. replace the node in the cluster, with an empty data folder: it gets its data from the others.";
 
 int store_recover_corrupt(struct store_report *report, const char *file, uint64_t offset, const char *reason)
 {
@@ -85,8 +86,9 @@ static int take_checkpoint(struct recover *r, const struct walk *w, const struct
                            const struct store_checkpoint *c)
 {
     struct recover_shard *s = &r->shards[rec->shard];
-    if (b->offset != SEGMENT_HEADER_BYTES) {
-        return corrupt(r, w, b->offset, "batch %" PRIu64 " holds a checkpoint in the middle of a segment", b->header.sequence);
+    if (b->offset != SEGMENT_HEADER_BYTES || !shard_state_valid(c)) {
+        return corrupt(r, w, b->offset, "batch %" PRIu64 " holds a checkpoint of shard %" PRIu32 " that no store writes",
+                       b->header.sequence, rec->shard);
     }
     if (!r->started) {
         s->log.at = *c;
@@ -103,7 +105,9 @@ static int take_record(struct recover *r, const struct walk *w, const struct wal
 {
     struct recover_shard *s = &r->shards[rec->shard];
     if (b->offset == SEGMENT_HEADER_BYTES || shard_state_check(&s->log.at, rec) < 0) {
-        return corrupt(r, w, b->offset, "batch %" PRIu64 " holds a record of shard %" PRIu32 " (kind %d, index %" PRIu64 ") that cannot follow the ones before",
+        return corrupt(r, w, b->offset,
+                       "batch %" PRIu64 " holds a record of shard %" PRIu32 " (kind %d, index %" PRIu64
+                       ") that cannot follow the ones before",
                        b->header.sequence, rec->shard, rec->kind, rec->index);
     }
     if (shard_log_reserve(&s->log, 1) < 0) {
@@ -134,10 +138,12 @@ static int take_batch(struct recover *r, const struct walk *w, const struct walk
         struct store_checkpoint checkpoint;
         int used = store_record_decode(b->body + at, b->header.body_bytes - at, &rec, &checkpoint);
         if (used < 0) {
-            return corrupt(r, w, b->offset, "record %" PRIu32 " of batch %" PRIu64 " is of no form that this release knows", i, b->header.sequence);
+            return corrupt(r, w, b->offset, "record %" PRIu32 " of batch %" PRIu64 " is of no form that this release knows", i,
+                           b->header.sequence);
         }
         if (rec.shard >= r->options->shard_count) {
-            return corrupt(r, w, b->offset, "a record of shard %" PRIu32 " in a folder of %" PRIu32 " shards", rec.shard, r->options->shard_count);
+            return corrupt(r, w, b->offset, "a record of shard %" PRIu32 " in a folder of %" PRIu32 " shards", rec.shard,
+                           r->options->shard_count);
         }
         int rc = rec.kind == STORE_CHECKPOINT ? take_checkpoint(r, w, b, &rec, &checkpoint) : take_record(r, w, b, &rec);
         if (rc < 0) {
@@ -147,7 +153,8 @@ static int take_batch(struct recover *r, const struct walk *w, const struct walk
     }
     r->report->batches++;
     if (b->offset == SEGMENT_HEADER_BYTES && b->header.record_count != r->options->shard_count) {
-        return corrupt(r, w, b->offset, "the folder was made for %" PRIu32 " shards, not %" PRIu32, b->header.record_count, r->options->shard_count);
+        return corrupt(r, w, b->offset, "the folder was made for %" PRIu32 " shards, not %" PRIu32, b->header.record_count,
+                       r->options->shard_count);
     }
     r->started = true;
     return MUSTER_E_OK;
@@ -163,7 +170,8 @@ static void note_torn(struct recover *r, const struct walk *w)
     r->report->torn_tail = true;
     r->report->torn_offset = w->at;
     (void)snprintf(r->report->torn_file, sizeof(r->report->torn_file), "%s", w->name);
-    (void)snprintf(r->report->text, sizeof(r->report->text), "%s, offset %zu: %s; it was never acknowledged and is dropped", w->name, w->at, w->reason);
+    (void)snprintf(r->report->text, sizeof(r->report->text), "%s, offset %zu: %s; it was never acknowledged and is dropped", w->name, w->at,
+                   w->reason);
 }
 
 static int take_segment(struct recover *r, struct walk *w, bool newest)
@@ -288,7 +296,8 @@ static int check_shard(struct recover *r, uint32_t shard)
     char reason[160];
     if (at->last_index > at->trim && s->known_first > at->trim + 1) {
         store_segment_name(r->numbers[0] - 1, name);
-        (void)snprintf(reason, sizeof(reason), "entries %" PRIu64 " to %" PRIu64 " of shard %" PRIu32 " are in no segment: older ones are missing", at->trim + 1,
+        (void)snprintf(reason, sizeof(reason),
+                       "entries %" PRIu64 " to %" PRIu64 " of shard %" PRIu32 " are in no segment: older ones are missing", at->trim + 1,
                        s->known_first - 1, shard);
         return store_recover_corrupt(r->report, name, 0, reason);
     }
@@ -300,7 +309,8 @@ static int check_shard(struct recover *r, uint32_t shard)
     int rc = store_snapshot_verify(r->port, name, shard, at->snapshot_index, at->snapshot_term, &offset);
     if (rc == MUSTER_E_NOT_FOUND || rc == MUSTER_E_CORRUPT) {
         return store_recover_corrupt(r->report, name, offset,
-                                     rc == MUSTER_E_CORRUPT ? "the snapshot that the log builds on is damaged" : "the snapshot that the log builds on is missing");
+                                     rc == MUSTER_E_CORRUPT ? "the snapshot that the log builds on is damaged"
+                                                            : "the snapshot that the log builds on is missing");
     }
     return rc < 0 ? world_failed(r, name, "reading the snapshot", rc) : MUSTER_E_OK;
 }
@@ -391,7 +401,8 @@ int store_recover_replay(struct recover *r, const struct store_recovery *recover
         store_walk_close(&w, r->port);
     }
     if (rc >= 0 && ordinal != r->entry_ordinal) {
-        (void)snprintf(r->report->text, sizeof(r->report->text), "the log reads differently the second time: the disk does not give back what it holds");
+        (void)snprintf(r->report->text, sizeof(r->report->text),
+                       "the log reads differently the second time: the disk does not give back what it holds");
         rc = MUSTER_E_IO;
     }
     return rc;

@@ -19,10 +19,12 @@ struct scan {
     struct store_report *report;
     struct walk *walks;
     size_t walk_count;
-    struct scan_shard { uint64_t snapshot_index; } *shards;      /* the snapshot the log relies on, by shard */
+    struct scan_shard {
+        uint64_t snapshot_index;
+    } * shards; /* the snapshot the log relies on, by shard */
     size_t shard_count;
     bool any_snapshot;
-    int result;                          /* the worst so far: OK, TRUNCATED, CORRUPT */
+    int result; /* the worst so far: OK, TRUNCATED, CORRUPT */
 };
 
 /* ---- damage --------------------------------------------------------------------------------------------------------------- */
@@ -67,7 +69,8 @@ static int scan_snapshot(struct scan *s, const char *name, uint32_t shard, uint6
     }
     store_snapshot_close(r);
     if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
-        damage(s, false, name, offset, rc == MUSTER_E_CORRUPT ? "the snapshot is damaged" : "the snapshot has a version that this release does not know");
+        damage(s, false, name, offset,
+               rc == MUSTER_E_CORRUPT ? "the snapshot is damaged" : "the snapshot has a version that this release does not know");
         return MUSTER_E_OK;
     }
     return rc;
@@ -105,7 +108,8 @@ static int check_relied_on(struct scan *s)
         for (size_t i = 0; !found && i < names.count; i++) {
             uint32_t of_shard = 0;
             uint64_t index = 0;
-            found = store_snapshot_name_parse(names.names[i], &of_shard, &index) && of_shard == shard && index >= s->shards[shard].snapshot_index;
+            found = store_snapshot_name_parse(names.names[i], &of_shard, &index) && of_shard == shard &&
+                    index >= s->shards[shard].snapshot_index;
         }
         if (!found) {
             char name[STORE_NAME_BYTES];

@@ -199,7 +199,8 @@ static int head_encode(struct store *s, const struct segment_header *h, uint32_t
     if (rc < 0) {
         return rc;
     }
-    store_batch_end(s->head.ptr + SEGMENT_HEADER_BYTES, s->head.len - SEGMENT_HEADER_BYTES, h->salt, h->first_sequence, s->options.shard_count);
+    store_batch_end(s->head.ptr + SEGMENT_HEADER_BYTES, s->head.len - SEGMENT_HEADER_BYTES, h->salt, h->first_sequence,
+                    s->options.shard_count);
     if (s->out.len > 0) {
         store_batch_end(s->out.ptr, s->out.len, h->salt, h->first_sequence + 1, record_count);
     }

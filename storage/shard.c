@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool shard_state_valid(const struct store_checkpoint *at)
+{
+    return at->trim <= at->snapshot_index && at->snapshot_index <= at->last_index && at->last_index < SHARD_INDEX_LIMIT;
+}
+
 static int check_entry(const struct store_checkpoint *at, const struct store_record *r)
 {
     bool fits = r->index > at->trim && r->index > at->snapshot_index && r->index <= at->last_index + 1;
-    return fits && r->term > 0 ? MUSTER_E_OK : MUSTER_E_INVALID;
+    return fits && r->term > 0 && r->index < SHARD_INDEX_LIMIT ? MUSTER_E_OK : MUSTER_E_INVALID;
 }
 
 static int check_term(const struct store_checkpoint *at, const struct store_record *r)
@@ -18,7 +23,7 @@ static int check_term(const struct store_checkpoint *at, const struct store_reco
 
 static int check_snapshot(const struct store_checkpoint *at, const struct store_record *r)
 {
-    bool grows = r->index > 0 && r->index >= at->snapshot_index;
+    bool grows = r->index > 0 && r->index >= at->snapshot_index && r->index < SHARD_INDEX_LIMIT;
     bool keeps = r->entry_type == SNAPSHOT_EMPTIES_LOG || r->index <= at->last_index;
     return grows && keeps && r->trim >= at->trim && r->trim <= r->index ? MUSTER_E_OK : MUSTER_E_INVALID;
 }

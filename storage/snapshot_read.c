@@ -10,10 +10,10 @@ struct store_snapshot_reader {
     struct store_port port;
     int file;
     uint64_t file_bytes;
-    uint64_t seed;                       /* the header's checksum */
-    uint64_t offset;                     /* of the next chunk */
-    uint64_t chunks_end;                 /* where the trailer begins */
-    uint64_t chunk_count, raw_bytes, chain;      /* so far */
+    uint64_t seed;                          /* the header's checksum */
+    uint64_t offset;                        /* of the next chunk */
+    uint64_t chunks_end;                    /* where the trailer begins */
+    uint64_t chunk_count, raw_bytes, chain; /* so far */
     uint64_t total_chunks, total_raw_bytes, total_chain;
     struct buf header;
     struct buf stored;
@@ -109,7 +109,8 @@ static int reader_begin(struct store_snapshot_reader *r, const char *name, struc
     return rc < 0 ? rc : read_trailer(r);
 }
 
-int snapshot_reader_open(const struct store_port *port, const char *name, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret)
+int snapshot_reader_open(const struct store_port *port, const char *name, struct store_snapshot_meta *ret_meta,
+                         struct store_snapshot_reader **ret)
 {
     struct store_snapshot_reader *r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -283,7 +284,8 @@ int store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t 
     return rc;
 }
 
-int store_snapshot_verify(const struct store_port *port, const char *name, uint32_t shard, uint64_t index, uint64_t term, uint64_t *ret_offset)
+int store_snapshot_verify(const struct store_port *port, const char *name, uint32_t shard, uint64_t index, uint64_t term,
+                          uint64_t *ret_offset)
 {
     struct store_snapshot_meta meta;
     struct store_snapshot_reader *r = NULL;

@@ -15,12 +15,12 @@ struct store_snapshot_writer {
     int file;
     uint32_t shard;
     uint64_t index;
-    uint64_t seed;                       /* the header's checksum */
+    uint64_t seed; /* the header's checksum */
     uint64_t offset;
     uint64_t chunk_count, raw_bytes, chain;
-    struct buf raw;                      /* runs of the chunk being filled */
-    struct buf chunk;                    /* header and frame of the chunk being written */
-    int failed;                          /* the first error: commit gives it back */
+    struct buf raw;   /* runs of the chunk being filled */
+    struct buf chunk; /* header and frame of the chunk being written */
+    int failed;       /* the first error: commit gives it back */
 #ifdef MUSTER_FAULT_SNAPSHOT_LOSES_RUN
     uint64_t run_count;
 #endif

@@ -107,7 +107,8 @@ int store_snapshots_sweep(struct store *s, uint32_t shard)
     for (size_t i = 0; i < names.count; i++) {
         uint32_t of_shard = 0;
         uint64_t index = 0;
-        if (store_snapshot_name_parse(names.names[i], &of_shard, &index) && of_shard == shard && index < s->shards[shard].at.snapshot_index) {
+        if (store_snapshot_name_parse(names.names[i], &of_shard, &index) && of_shard == shard &&
+            index < s->shards[shard].at.snapshot_index) {
             int removed = store_file_remove(&s->port, names.names[i]);
             rc = removed < 0 ? removed : rc;
         }

@@ -37,7 +37,8 @@ int store_walk_load(struct walk *w, const struct store_port *port)
         return rc;
     }
     if (w->header.number != w->number) {
-        (void)snprintf(w->reason, sizeof(w->reason), "the file holds segment %" PRIu64 ", its name says %" PRIu64, w->header.number, w->number);
+        (void)snprintf(w->reason, sizeof(w->reason), "the file holds segment %" PRIu64 ", its name says %" PRIu64, w->header.number,
+                       w->number);
         return MUSTER_E_CORRUPT;
     }
     w->at = SEGMENT_HEADER_BYTES;
@@ -59,14 +60,23 @@ void store_walk_close(struct walk *w, const struct store_port *port)
     buf_fini(&w->data);
 }
 
-/* A good batch with a higher number than expected, anywhere behind the place where one was expected. */
-static bool find_later(const struct walk *w, size_t *ret_offset, uint64_t *ret_sequence)
+/* Proof that a later batch was begun, so that the one at w->at had been synced: a good header with a higher number anywhere behind, or
+ * bytes behind the end that the bad batch's own good header gives it. */
+static bool later_begun(const struct walk *w, size_t *ret_offset)
 {
     struct batch_header h;
-    for (size_t at = w->at; at + BATCH_HEADER_BYTES <= w->data.len; at += BATCH_ALIGN_BYTES) {
-        if (store_batch_decode(w->data.ptr + at, w->data.len - at, w->header.salt, &h) && h.sequence > w->sequence) {
+    const uint8_t *data = w->data.ptr;
+    size_t len = w->data.len;
+    if (store_batch_header_decode(data + w->at, len - w->at, w->header.salt, &h) && h.sequence == w->sequence) {
+        size_t end = w->at + BATCH_HEADER_BYTES + h.body_bytes;
+        if (end < len && !store_all_zero(data + end, len - end)) {
+            *ret_offset = end;
+            return true;
+        }
+    }
+    for (size_t at = w->at; at + BATCH_HEADER_BYTES <= len; at += BATCH_ALIGN_BYTES) {
+        if (store_batch_header_decode(data + at, len - at, w->header.salt, &h) && h.sequence > w->sequence) {
             *ret_offset = at;
-            *ret_sequence = h.sequence;
             return true;
         }
     }
@@ -76,12 +86,11 @@ static bool find_later(const struct walk *w, size_t *ret_offset, uint64_t *ret_s
 static enum walk_step judge_end(struct walk *w)
 {
     size_t offset = 0;
-    uint64_t sequence = 0;
     bool first = w->at == SEGMENT_HEADER_BYTES;
     bool zero = store_all_zero(w->data.ptr + w->at, w->data.len - w->at);
-    if (!zero && find_later(w, &offset, &sequence)) {
-        (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is damaged and good batch %" PRIu64 " follows at offset %zu", w->sequence,
-                       sequence, offset);
+    if (!zero && later_begun(w, &offset)) {
+        (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is damaged although a later one was written, at offset %zu",
+                       w->sequence, offset);
         return WALK_CORRUPT;
     }
     if (first) { /* synced before the segment got its name: no torn write can explain it */
@@ -91,7 +100,8 @@ static enum walk_step judge_end(struct walk *w)
     if (zero) {
         return WALK_CLEAN;
     }
-    (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is incomplete and nothing good follows: the last write was torn", w->sequence);
+    (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is incomplete and nothing good follows: the last write was torn",
+                   w->sequence);
     return WALK_TORN;
 }
 

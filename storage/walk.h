@@ -7,21 +7,21 @@
 
 enum walk_step {
     WALK_BATCH,
-    WALK_CLEAN,                          /* nothing but zeros follows */
-    WALK_TORN,                           /* something follows that is no batch, and no good batch after it */
-    WALK_CORRUPT                         /* a bad batch that is followed by a good one, or the first batch is bad */
+    WALK_CLEAN,  /* nothing but zeros follows */
+    WALK_TORN,   /* something follows that is no batch, and no sign of a later one behind it */
+    WALK_CORRUPT /* a bad batch behind which a later one was begun, or the first batch is bad */
 };
 
 struct walk {
     char name[STORE_NAME_BYTES];
-    uint64_t number;                     /* by its name */
+    uint64_t number; /* by its name */
     int file;
-    struct buf data;                     /* the whole file */
+    struct buf data; /* the whole file */
     struct segment_header header;
-    size_t at;                           /* where the next batch is expected */
-    uint64_t sequence;                   /* its number */
-    uint8_t last_header[BATCH_HEADER_BYTES];     /* of the last good batch */
-    char reason[160];                    /* for TORN and CORRUPT */
+    size_t at;                               /* where the next batch is expected */
+    uint64_t sequence;                       /* its number */
+    uint8_t last_header[BATCH_HEADER_BYTES]; /* of the last good batch */
+    char reason[160];                        /* for TORN and CORRUPT */
 };
 
 struct walk_batch {
@@ -31,14 +31,14 @@ struct walk_batch {
 };
 
 /* Opens the segment's file, which stays open until close: removing it then does no harm. NOT_FOUND, IO. */
-int  store_walk_open(struct walk *w, const struct store_port *port, uint64_t number);
+int store_walk_open(struct walk *w, const struct store_port *port, uint64_t number);
 /* Reads it whole. CORRUPT and VERSION with the reason set, IO, LIMIT (no memory). */
-int  store_walk_load(struct walk *w, const struct store_port *port);
-void store_walk_unload(struct walk *w);  /* gives the memory back; the header, the sequence and the last batch's header stay */
+int store_walk_load(struct walk *w, const struct store_port *port);
+void store_walk_unload(struct walk *w); /* gives the memory back; the header, the sequence and the last batch's header stay */
 void store_walk_close(struct walk *w, const struct store_port *port);
 enum walk_step store_walk_next(struct walk *w, struct walk_batch *ret);
 /* Reads again what follows the last good batch: 1 it has changed, 0 it has not, or an error. For files that grow while they are read. */
-int  store_walk_refresh(struct walk *w, const struct store_port *port);
+int store_walk_refresh(struct walk *w, const struct store_port *port);
 /* Whether w follows prev without a gap; the reason is set in w when not. */
 bool store_walk_follows(struct walk *w, const struct walk *prev);
 

@@ -11,9 +11,9 @@
 
 enum writer_state {
     WRITER_IDLE,
-    WRITER_WAITING,                      /* a batch is handed over */
+    WRITER_WAITING, /* a batch is handed over */
     WRITER_WRITING,
-    WRITER_DONE                          /* its result waits for poll */
+    WRITER_DONE /* its result waits for poll */
 };
 
 struct store_writer {
@@ -27,7 +27,7 @@ struct store_writer {
     const struct store_record *records;
     size_t count;
     int result;
-    uint64_t *trims;                     /* by shard: trim up to here when there is time; 0 nothing */
+    uint64_t *trims; /* by shard: trim up to here when there is time; 0 nothing */
     bool trim_waiting;
     bool stop;
 };

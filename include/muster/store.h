@@ -10,7 +10,8 @@
 
 /* ---- the port: a folder with files --------------------------------------------------------------------------------- */
 
-/* All calls return 0 or IO, FULL, NOT_FOUND, EXISTS, BUSY (locked by another process). Names are relative to the data folder, without '/'. */
+/* All calls return 0 or IO, FULL, NOT_FOUND, EXISTS, BUSY (locked by another process). Names are relative to the data folder, without '/'.
+ * On IO errno has the cause, for messages. A file that is open stays readable when it is removed or replaced. Safe from several threads. */
 struct store_port {
     void *ctx;
     int  (*open)(void *ctx, const char *name, bool create, bool write, int *ret_file);
@@ -27,7 +28,8 @@ struct store_port {
     int  (*list)(void *ctx, void (*each)(void *arg, const char *name), void *arg);
     int  (*lock)(void *ctx);                             /* one writer per folder, for the life of the port */
 };
-int  store_port_posix_init(struct store_port *port, const char *dir, bool read_only);   /* makes the folder unless read_only */
+/* Makes the folder unless read_only (its parent must be there). NOT_FOUND, IO with errno. A read-only port refuses every change. */
+int  store_port_posix_init(struct store_port *port, const char *dir, bool read_only);
 void store_port_posix_fini(struct store_port *port);
 
 /* ---- identity --------------------------------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ struct store_record {
     uint64_t term;
     uint64_t index;
     uint64_t vote;                       /* STORE_TERM: node id, 0 none */
-    uint64_t trim;                       /* STORE_SNAPSHOT */
+    uint64_t trim;                       /* STORE_SNAPSHOT; at most index; a smaller one than before changes nothing */
     struct bytes payload;                /* borrowed until the write has returned */
 };
 
@@ -102,7 +104,9 @@ int  store_open(struct store **ret, const struct store_port *port, const struct 
 void store_close(struct store *s);
 
 /* Writes one batch with all records and syncs it; blocking. One call at a time. On IO the store is dead: every later call fails with IO.
- * On FULL nothing of the batch counts and the store stays usable: records of kind STORE_TERM alone may use the reserve. */
+ * On FULL nothing of the batch counts and the store stays usable: records of kind STORE_TERM alone may use the reserve.
+ * INVALID, and nothing written: a record that cannot follow what is there (an entry that leaves a gap or that a snapshot covers, a term that
+ * falls, a second vote in a term). LIMIT: an entry over entry_max_bytes. NOT_FOUND: the snapshot named by a record does not exist. */
 int  store_write(struct store *s, const struct store_record *records, size_t count);
 /* Entries of the shard up to index are in a committed snapshot: segments that hold nothing needed are removed (by the thread that writes). */
 int  store_trim(struct store *s, uint32_t shard, uint64_t index);
@@ -124,15 +128,16 @@ struct store_snapshot_writer;
 /* The writer goes to a temporary file; only commit (fsync, rename, fsync of the folder) makes it visible, and removes the older one after
  * the log says so. Safe to use from a worker thread while the log is written (it shares nothing but the port). */
 int  store_snapshot_create(const struct store_port *port, const struct store_snapshot_meta *meta, struct store_snapshot_writer **ret);
-int  store_snapshot_add(struct store_snapshot_writer *w, struct bytes data);     /* a run of whole records; chunks are cut inside */
+int  store_snapshot_add(struct store_snapshot_writer *w, struct bytes data);     /* a run of whole records, read back in one piece; LIMIT over 32 MB */
 int  store_snapshot_commit(struct store_snapshot_writer *w);     /* frees the writer, also on error */
 void store_snapshot_abort(struct store_snapshot_writer *w);
 
 struct store_snapshot_reader;
-/* Newest valid snapshot of the shard with at least min_index. NOT_FOUND, CORRUPT. meta->config stays valid until close. */
+/* Newest snapshot of the shard with at least min_index whose header and trailer are good. NOT_FOUND, CORRUPT. meta->config stays valid until close. */
 int  store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
 int  store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret);    /* decompressed data, borrowed until the next call; len 0: the end; CORRUPT */
-/* Raw transfer, resumable: bytes of the file as they are, and a writer that takes them at an offset and verifies all on commit. */
+/* Raw transfer, resumable: bytes of the file as they are, and a writer that takes them in order and verifies all on commit. What was received
+ * stays on abort, for the next receive of the same (shard, index, term); another one of the shard, or a restart, begins anew. */
 uint64_t store_snapshot_file_bytes(const struct store_snapshot_reader *r);
 int  store_snapshot_read_raw(struct store_snapshot_reader *r, uint64_t offset, void *dst, size_t len, size_t *ret_len);
 void store_snapshot_close(struct store_snapshot_reader *r);

@@ -12,17 +12,19 @@ struct mem_disk;
 
 /* What the disk is to do wrong. Counters count down with each call of that kind; at 1 the call goes wrong, 0 is off. */
 struct mem_faults {
-    uint64_t capacity_bytes;             /* FULL when all files together would grow past it; 0: no limit */
-    uint64_t fail_write;                 /* this write fails with IO, half done */
-    uint64_t full_write;                 /* this write fails with FULL, half done: a file system that copies on write */
-    uint64_t fail_sync;                  /* this sync fails with IO; what was written stays unsynced */
+    uint64_t capacity_bytes; /* FULL when all files together would grow past it; 0: no limit */
+    uint64_t fail_write;     /* this write fails with IO, half done */
+    uint64_t full_write;     /* this write fails with FULL, half done: a file system that copies on write */
+    uint64_t fail_sync;      /* this sync fails with IO; what was written stays unsynced */
     uint64_t fail_sync_dir;
     uint64_t fail_read;
-    uint64_t cut_power;                  /* at this change (write, allocate, truncate, sync, rename, remove, ...) the power goes: it may or may not
+    uint64_t cut_power; /* at this change (write, allocate, truncate, sync, rename, remove, ...) the power goes: it may or may not
                                           * reach the disk, and it and every later call fail with IO until mem_disk_crash */
-    bool sync_lies;                      /* sync says 0 and does nothing */
+    bool sync_lies;     /* sync says 0 and does nothing */
 };
-struct mem_counts { uint64_t changes, writes, syncs, dir_syncs, reads; };
+struct mem_counts {
+    uint64_t changes, writes, syncs, dir_syncs, reads;
+};
 
 struct mem_disk *mem_disk_new(void);
 /* The files as they are, all synced, without faults and without users. */

@@ -10,7 +10,7 @@
 struct story {
     struct box box;
     struct twin *acked;
-    struct twin *maybe;                  /* acked and the batch in flight when the power went */
+    struct twin *maybe; /* acked and the batch in flight when the power went */
     bool cut;
 };
 
@@ -70,12 +70,14 @@ static void story_run(struct story *s)
     struct store_record start[] = {rec_term(0, 1, 1), rec_term(1, 1, 2), rec_entry(0, 1, 1, "conf"), rec_entry(1, 1, 1, "conf")};
     story_write(s, start, COUNT_OF(start));
     for (uint64_t i = 2; i <= 70; i++) {
-        struct store_record batch[] = {rec_entry(0, i, 1 + i / 30, "some payload for shard 0"), rec_entry(1, i, 1, "some payload for shard 1")};
+        struct store_record batch[] = {rec_entry(0, i, 1 + i / 30, "some payload for shard 0"),
+                                       rec_entry(1, i, 1, "some payload for shard 1")};
         story_write(s, batch, COUNT_OF(batch));
     }
     story_snapshot(s, 0, 65, 3, 60);
     story_snapshot(s, 1, 66, 1, 66);
-    struct store_record after[] = {rec_entry(1, 67, 4, "erases"), rec_term(1, 4, 3), rec_entry(1, 68, 4, "on"), rec_entry(0, 70, 5, "last")};
+    struct store_record after[] = {rec_entry(1, 67, 4, "erases"), rec_term(1, 4, 3), rec_entry(1, 68, 4, "on"),
+                                   rec_entry(0, 70, 5, "last")};
     story_write(s, after, COUNT_OF(after));
     for (uint64_t i = 69; i <= 90; i++) {
         struct store_record r = rec_entry(1, i, 4, "into the next segment, and on");
@@ -132,9 +134,9 @@ struct model {
     struct prng random;
     struct twin *acked;
     struct twin *maybe;
-    bool unsure;                         /* the last batch may or may not be there */
-    const char *lost;                    /* what was found wrong; NULL: nothing */
-    unsigned torn, full, cuts, cuts_in_open;     /* totals, so that a run that tests nothing is noticed */
+    bool unsure;                             /* the last batch may or may not be there */
+    const char *lost;                        /* what was found wrong; NULL: nothing */
+    unsigned torn, full, cuts, cuts_in_open; /* totals, so that a run that tests nothing is noticed */
     char text[400];
 };
 
@@ -165,7 +167,8 @@ static bool draw_record(struct model *m, const struct twin *t, uint8_t payload[4
     for (size_t i = 0; i < len; i++) {
         payload[i] = (uint8_t)below(m, 4); /* many zeros, as in real life */
     }
-    *ret = (struct store_record){.kind = STORE_ENTRY, .entry_type = 1, .shard = shard, .term = term, .index = index, .payload = {payload, (int32_t)len}};
+    *ret = (struct store_record){
+        .kind = STORE_ENTRY, .entry_type = 1, .shard = shard, .term = term, .index = index, .payload = {payload, (int32_t)len}};
     return true;
 }
 

@@ -91,6 +91,26 @@ static void every_flipped_bit_is_noticed(void **state)
     small_log_free(&log);
 }
 
+/* Two bad batches at the end, one of the headers good: the first of them had been acknowledged. */
+static void two_bad_batches_are_no_torn_write(void **state)
+{
+    struct box *b = *state;
+    struct small_log log;
+    small_log_write(b, &log);
+    size_t last = log.ends[STEPS - 1];
+    size_t before = log.ends[STEPS - 2];
+    const size_t pairs[][2] = {{before + 33, last + 5}, {before + 5, last + 33}, {before + 33, last + 33}};
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        struct mem_disk *disk = mem_disk_clone(b->disk);
+        mem_disk_flip(disk, SEGMENT_1, pairs[i][0], 1);
+        mem_disk_flip(disk, SEGMENT_1, pairs[i][1], 1);
+        assert_int_equal(box_open_disk(b, disk), MUSTER_E_CORRUPT);
+        assert_int_equal(b->report.corrupt_offset, before);
+        mem_disk_free(disk);
+    }
+    small_log_free(&log);
+}
+
 static void corruption_changes_nothing_and_says_what_to_do(void **state)
 {
     struct box *b = *state;
@@ -339,6 +359,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(every_flipped_bit_is_noticed),
+        TEST(two_bad_batches_are_no_torn_write),
         TEST(corruption_changes_nothing_and_says_what_to_do),
         TEST(a_last_batch_cut_at_every_byte_is_dropped),
         TEST(a_torn_tail_is_gone_before_the_next_write),

@@ -41,7 +41,7 @@ void twin_apply(struct twin *t, const struct store_record *r)
         bool has_entry = r->index > s->trim && r->index <= s->last && s->entries[r->index].term == r->term;
         s->snapshot_index = r->index;
         s->snapshot_term = r->term;
-        s->trim = r->trim;
+        s->trim = r->trim > s->trim ? r->trim : s->trim;
         if (!is_old && !has_entry) {
             s->trim = r->index;
             s->last = r->index;
@@ -55,21 +55,22 @@ static const char *shard_difference(const struct twin_shard *x, const struct twi
 {
     static char text[200];
     if (x->term != y->term || x->vote != y->vote) {
-        (void)snprintf(text, sizeof(text), "shard %" PRIu32 ": term/vote %" PRIu64 "/%" PRIu64 " against %" PRIu64 "/%" PRIu64, shard, x->term, x->vote,
-                       y->term, y->vote);
+        (void)snprintf(text, sizeof(text), "shard %" PRIu32 ": term/vote %" PRIu64 "/%" PRIu64 " against %" PRIu64 "/%" PRIu64, shard,
+                       x->term, x->vote, y->term, y->vote);
         return text;
     }
     if (x->snapshot_index != y->snapshot_index || x->snapshot_term != y->snapshot_term || x->trim != y->trim || x->last != y->last) {
         (void)snprintf(text, sizeof(text),
-                       "shard %" PRIu32 ": snapshot/trim/last %" PRIu64 "/%" PRIu64 "/%" PRIu64 " against %" PRIu64 "/%" PRIu64 "/%" PRIu64, shard,
-                       x->snapshot_index, x->trim, x->last, y->snapshot_index, y->trim, y->last);
+                       "shard %" PRIu32 ": snapshot/trim/last %" PRIu64 "/%" PRIu64 "/%" PRIu64 " against %" PRIu64 "/%" PRIu64 "/%" PRIu64,
+                       shard, x->snapshot_index, x->trim, x->last, y->snapshot_index, y->trim, y->last);
         return text;
     }
     for (uint64_t i = x->trim + 1; i <= x->last; i++) {
         const struct twin_entry *a = &x->entries[i];
         const struct twin_entry *b = &y->entries[i];
         if (a->term != b->term || a->hash != b->hash || a->len != b->len || a->type != b->type) {
-            (void)snprintf(text, sizeof(text), "shard %" PRIu32 ": entry %" PRIu64 " of term %" PRIu64 " against term %" PRIu64, shard, i, a->term, b->term);
+            (void)snprintf(text, sizeof(text), "shard %" PRIu32 ": entry %" PRIu64 " of term %" PRIu64 " against term %" PRIu64, shard, i,
+                           a->term, b->term);
             return text;
         }
     }

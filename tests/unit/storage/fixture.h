@@ -19,12 +19,19 @@
 
 enum { TWIN_SHARDS = 3, TWIN_ENTRIES = 1024 };
 
-struct twin_entry { uint64_t term; uint64_t hash; int32_t len; uint8_t type; };
+struct twin_entry {
+    uint64_t term;
+    uint64_t hash;
+    int32_t len;
+    uint8_t type;
+};
 struct twin_shard {
     uint64_t term, vote, snapshot_index, snapshot_term, trim, last;
-    struct twin_entry entries[TWIN_ENTRIES];     /* by index */
+    struct twin_entry entries[TWIN_ENTRIES]; /* by index */
 };
-struct twin { struct twin_shard shards[TWIN_SHARDS]; };
+struct twin {
+    struct twin_shard shards[TWIN_SHARDS];
+};
 
 struct twin *twin_new(void);
 void twin_copy(struct twin *to, const struct twin *from);
@@ -40,17 +47,17 @@ struct box {
     struct store *store;
     struct store_report report;
     struct twin *found;
-    unsigned found_shards;               /* calls of shard() */
+    unsigned found_shards; /* calls of shard() */
     unsigned warnings;
 };
 void box_init(struct box *b, uint64_t segment_bytes, uint64_t reserve_bytes);
 void box_fini(struct box *b);
-int  box_open(struct box *b);            /* a new process on the disk */
-void box_close(struct box *b);           /* a clean end */
-void box_kill(struct box *b);            /* the process dies, the machine does not */
+int box_open(struct box *b);   /* a new process on the disk */
+void box_close(struct box *b); /* a clean end */
+void box_kill(struct box *b);  /* the process dies, the machine does not */
 void box_crash(struct box *b, uint64_t seed);
 /* Opens another disk's folder with b's options and gives the result; what was found stays in b->found. */
-int  box_open_disk(struct box *b, struct mem_disk *disk);
+int box_open_disk(struct box *b, struct mem_disk *disk);
 
 struct store_record rec_entry(uint32_t shard, uint64_t index, uint64_t term, const char *payload);
 struct store_record rec_term(uint32_t shard, uint64_t term, uint64_t vote);

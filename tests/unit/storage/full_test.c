@@ -85,7 +85,7 @@ static void votes_are_written_from_the_reserve(void **state)
     assert_int_equal(b->found->shards[1].term, term - 1);
     assert_int_equal(b->found->shards[1].vote, 3);
     assert_int_equal(b->found->shards[0].last, next - 1);
-    assert_int_equal(b->warnings, 1); /* no room for another reserve */
+    assert_int_equal(b->warnings, 1);                                          /* no room for another reserve */
     assert_int_equal(box_write(b, rec_entry(0, next, 1, "x")), MUSTER_E_FULL); /* still, after the restart */
     assert_int_equal(box_write(b, rec_term(1, term, 0)), 0);
     mem_disk_faults(b->disk)->capacity_bytes = 0;

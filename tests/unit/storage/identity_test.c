@@ -158,8 +158,8 @@ static void a_damaged_identity_stops_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),        cmocka_unit_test(every_flip_and_cut_is_noticed),
-        cmocka_unit_test(writing_is_all_or_nothing),      cmocka_unit_test(values_out_of_range_are_refused),
+        cmocka_unit_test(what_is_written_is_read),           cmocka_unit_test(every_flip_and_cut_is_noticed),
+        cmocka_unit_test(writing_is_all_or_nothing),         cmocka_unit_test(values_out_of_range_are_refused),
         cmocka_unit_test(rewriting_does_not_forget_the_log), cmocka_unit_test(a_damaged_identity_stops_the_start),
     };
     return cmocka_run_group_tests_name("storage identity", tests, NULL, NULL);

@@ -13,8 +13,10 @@
 
 enum { ROUNDS = 25 };
 
-static const struct store_options options = {
-    .shard_count = TWIN_SHARDS, .segment_bytes = 16 * 1024, .reserve_bytes = 16 * 1024, .entry_max_bytes = 100000};
+static const struct store_options options = {.shard_count = TWIN_SHARDS,
+                                             .segment_bytes = 16 * 1024,
+                                             .reserve_bytes = 16 * 1024,
+                                             .entry_max_bytes = 100000};
 
 struct life {
     struct store_port port;
@@ -128,8 +130,8 @@ static void a_kill_loses_nothing_acknowledged(void **state)
             fail_msg("round %d: open says %s: %s", round, muster_strerror(rc), life.report.text);
         }
         if (life.last < told[0] || life.term < told[1]) {
-            fail_msg("round %d: acknowledged entries or votes are lost: entry %" PRIu64 " of %" PRIu64 ", term %" PRIu64 " of %" PRIu64, round, life.last,
-                     told[0], life.term, told[1]);
+            fail_msg("round %d: acknowledged entries or votes are lost: entry %" PRIu64 " of %" PRIu64 ", term %" PRIu64 " of %" PRIu64,
+                     round, life.last, told[0], life.term, told[1]);
         }
         assert_true(life.last <= told[0] + 2 && life.term <= told[1] + 2);
         store_close(life.store);

@@ -36,7 +36,8 @@ static void what_is_written_is_found(void **state)
 {
     struct box *b = *state;
     struct twin *twin = twin_new();
-    struct store_record batch[] = {rec_term(0, 3, 2), rec_entry(0, 1, 3, "a"), rec_entry(1, 1, 1, ""), rec_entry(0, 2, 3, "bb"), rec_term(2, 9, 0)};
+    struct store_record batch[] = {rec_term(0, 3, 2), rec_entry(0, 1, 3, "a"), rec_entry(1, 1, 1, ""), rec_entry(0, 2, 3, "bb"),
+                                   rec_term(2, 9, 0)};
     batch[3].entry_type = 3;
     assert_int_equal(box_open(b), 0);
     assert_int_equal(store_write(b->store, batch, COUNT_OF(batch)), 0);
@@ -98,7 +99,7 @@ static void records_that_cannot_follow_are_refused(void **state)
     assert_int_equal(box_write(b, rec_entry(TWIN_SHARDS, 1, 1, "shard")), MUSTER_E_INVALID);
     assert_int_equal(box_write(b, rec_term(0, 4, 0)), MUSTER_E_INVALID);
     assert_int_equal(box_write(b, rec_term(0, 5, 2)), MUSTER_E_INVALID);
-    assert_int_equal(box_write(b, rec_snapshot(0, 3, 2, 3)), MUSTER_E_NOT_FOUND);
+    assert_int_equal(box_write(b, rec_snapshot(0, 3, 2, 3)), MUSTER_E_NOT_FOUND); /* there is no such file */
     assert_int_equal(box_write(b, (struct store_record){.kind = STORE_CHECKPOINT}), MUSTER_E_INVALID);
     struct store_record two[] = {rec_entry(0, 6, 2, "good"), rec_entry(0, 8, 2, "gap")};
     assert_int_equal(store_write(b->store, two, 2), MUSTER_E_INVALID); /* the good one neither */
@@ -174,7 +175,9 @@ static void trimming_removes_what_nobody_needs(void **state)
     uint64_t full = stats.segments;
     assert_true(full > 3);
     make_snapshot(&b->port, 0, 190, 1);
+    assert_int_equal(box_write(b, rec_snapshot(0, 190, 1, 191)), MUSTER_E_INVALID); /* no trim past the snapshot */
     assert_int_equal(box_write(b, rec_snapshot(0, 190, 1, 150)), 0);
+    assert_int_equal(box_write(b, rec_snapshot(0, 190, 1, 120)), 0); /* a trim does not go back */
     assert_int_equal(store_trim(b->store, 0, 150), 0);
     store_stats(b->store, &stats);
     assert_true(stats.segments < full && stats.segments >= 2);
@@ -259,7 +262,8 @@ static void an_own_snapshot_keeps_what_follows(void **state)
     assert_int_equal(box_open(b), 0);
     box_fill(b, 0, 1, 3, 1, "x");
     make_snapshot(&b->port, 0, 4, 2);
-    struct store_record batch[] = {rec_entry(0, 4, 2, "four"), rec_entry(0, 5, 2, "five"), rec_snapshot(0, 4, 2, 4), rec_entry(0, 6, 2, "six")};
+    struct store_record batch[] = {rec_entry(0, 4, 2, "four"), rec_entry(0, 5, 2, "five"), rec_snapshot(0, 4, 2, 4),
+                                   rec_entry(0, 6, 2, "six")};
     assert_int_equal(store_write(b->store, batch, COUNT_OF(batch)), 0);
     box_kill(b);
     assert_int_equal(box_open(b), 0);

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct place { char dir[TEMP_DIR_BYTES]; char data[TEMP_DIR_BYTES + 8]; };
+struct place {
+    char dir[TEMP_DIR_BYTES];
+    char data[TEMP_DIR_BYTES + 8];
+};
 
 static int setup(void **state)
 {
@@ -165,8 +168,10 @@ static void ignore_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t ter
     assert_true(index > 0 && term > 0 && payload.len >= 0);
 }
 
-static const struct store_options options = {
-    .shard_count = TWIN_SHARDS, .segment_bytes = 64 * 1024, .reserve_bytes = 64 * 1024, .entry_max_bytes = 100000};
+static const struct store_options options = {.shard_count = TWIN_SHARDS,
+                                             .segment_bytes = 64 * 1024,
+                                             .reserve_bytes = 64 * 1024,
+                                             .entry_max_bytes = 100000};
 
 static void a_store_lives_on_it(void **state)
 {
@@ -182,8 +187,10 @@ static void a_store_lives_on_it(void **state)
         assert_int_equal(store_open(&s, &port, &options, &recovery, &report), 0);
         assert_int_equal(last, (uint64_t)life * 700);
         for (uint64_t i = 1; i <= 700; i++) {
-            struct store_record r = rec_entry(1, last + i, 1, "a payload that is some hundred bytes long, so that a few hundred of them fill a segment, as they "
-                                                              "do in real life, where they are longer still");
+            struct store_record r =
+                rec_entry(1, last + i, 1,
+                          "a payload that is some hundred bytes long, so that a few hundred of them fill a segment, as they "
+                          "do in real life, where they are longer still");
             assert_int_equal(store_write(s, &r, 1), 0);
         }
         store_close(s);
@@ -223,12 +230,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(files_behave_as_promised),
-        TEST(allocated_blocks_are_really_taken),
-        TEST(one_process_at_a_time),
-        TEST(a_read_only_port_changes_nothing),
-        TEST(a_folder_that_cannot_be_made_is_an_error),
-        TEST(a_store_lives_on_it),
+        TEST(files_behave_as_promised),         TEST(allocated_blocks_are_really_taken),        TEST(one_process_at_a_time),
+        TEST(a_read_only_port_changes_nothing), TEST(a_folder_that_cannot_be_made_is_an_error), TEST(a_store_lives_on_it),
         TEST(an_unwritable_folder_is_said),
     };
     return cmocka_run_group_tests_name("storage posix", tests, NULL, NULL);

@@ -22,10 +22,10 @@ static int teardown(void **state)
 
 /* What the reader showed. */
 struct seen {
-    struct twin *twin;                   /* records applied in order */
+    struct twin *twin; /* records applied in order */
     unsigned batches, entries, terms, snapshot_records, checkpoints, snapshots, torn, corrupt;
     char last_damage[200];
-    void (*on_record)(struct seen *seen);/* runs in the middle of a scan */
+    void (*on_record)(struct seen *seen); /* runs in the middle of a scan */
     void *arg;
 };
 
@@ -318,7 +318,11 @@ static void a_folder_that_is_trimmed_under_the_reader(void **state)
 }
 
 /* A disk whose reads catch a batch half written: the first read of the end misses bytes that the next one has. */
-struct half { struct store_port real; unsigned reads; size_t hide_from, hide_to; };
+struct half {
+    struct store_port real;
+    unsigned reads;
+    size_t hide_from, hide_to;
+};
 
 static int half_open(void *ctx, const char *name, bool create, bool write, int *ret_file)
 {
@@ -372,7 +376,8 @@ static void a_batch_caught_half_written_is_read_again(void **state)
         struct seen seen = {.twin = twin_new()};
         struct store_visit visit = {&seen, see_batch, see_record, see_snapshot, see_damage};
         mem_disk_port(b->disk, &h.real);
-        struct store_port port = {.ctx = &h, .open = half_open, .close = half_close, .read = half_read, .size = half_size, .list = half_list};
+        struct store_port port = {
+            .ctx = &h, .open = half_open, .close = half_close, .read = half_read, .size = half_size, .list = half_list};
         assert_int_equal(store_scan(&port, &visit, &report), 0);
         assert_null(twin_difference(seen.twin, twin));
         mem_disk_end_process(b->disk, &h.real);

@@ -1,7 +1,10 @@
 /* snapshot_test.c: writing, reading, damaging and transferring snapshots. */
 #include "fixture.h"
 
-struct place { struct mem_disk *disk; struct store_port port; };
+struct place {
+    struct mem_disk *disk;
+    struct store_port port;
+};
 
 static int setup(void **state)
 {
@@ -21,7 +24,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static const struct store_snapshot_meta sample_meta = {.shard = 3, .index = 1000, .term = 7, .config_index = 12, .state_hash = 0xfeedfacecafebeef};
+static const struct store_snapshot_meta sample_meta = {
+    .shard = 3, .index = 1000, .term = 7, .config_index = 12, .state_hash = 0xfeedfacecafebeef};
 
 /* Runs of data that can be told apart: run i is run_bytes(i) bytes long. */
 static size_t run_bytes(size_t i)
@@ -93,7 +97,7 @@ static void what_is_written_is_read(void **state)
     assert_true(meta.state_hash == sample_meta.state_hash);
     assert_int_equal(meta.config.len, 12);
     assert_memory_equal(meta.config.ptr, "three voters", 12);
-    assert_true(read_runs(r, 400) >= 4); /* several chunks */
+    assert_true(read_runs(r, 400) >= 4);  /* several chunks */
     assert_int_equal(read_runs(r, 0), 0); /* the end stays the end */
     store_snapshot_close(r);
     assert_int_equal(store_snapshot_open(&p->port, 3, 1001, &meta, &r), MUSTER_E_NOT_FOUND);

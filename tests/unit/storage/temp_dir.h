@@ -4,7 +4,7 @@
 
 enum { TEMP_DIR_BYTES = 256 };
 
-void temp_dir_make(char dst[TEMP_DIR_BYTES]);    /* under $TMPDIR or /tmp */
+void temp_dir_make(char dst[TEMP_DIR_BYTES]); /* under $TMPDIR or /tmp */
 void temp_dir_remove(const char *dir);
 
 #endif

@@ -15,8 +15,10 @@ struct place {
     uint64_t recovered[TWIN_SHARDS];
 };
 
-static const struct store_options options = {
-    .shard_count = TWIN_SHARDS, .segment_bytes = 64 * 1024, .reserve_bytes = 64 * 1024, .entry_max_bytes = 100000};
+static const struct store_options options = {.shard_count = TWIN_SHARDS,
+                                             .segment_bytes = 64 * 1024,
+                                             .reserve_bytes = 64 * 1024,
+                                             .entry_max_bytes = 100000};
 
 static void on_shard(void *ctx, uint32_t shard, const struct store_shard_state *state)
 {
