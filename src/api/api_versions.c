@@ -62,6 +62,44 @@ void api_api_versions(struct api_request *r)
     api_answer(r, response);
 }
 
+static bool skip_varint(struct bytes *rest, uint32_t *ret)
+{
+    *ret = 0;
+    for (int shift = 0; shift < 35 && rest->len > 0; shift += 7) {
+        uint8_t byte = *rest->ptr;
+        rest->ptr++;
+        rest->len--;
+        *ret |= (uint32_t)(byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The body of a version to come cannot be known, but its header can: version 2, with tagged fields behind the client id. */
+bool api_versions_header_is_whole(struct bytes frame)
+{
+    int32_t id_len = frame.len < 10 ? -1 : (int16_t)get_be16(frame.ptr + 8);
+    int32_t used = 10 + (id_len > 0 ? id_len : 0);
+    if (frame.len < used) {
+        return false;
+    }
+    struct bytes rest = {frame.ptr + used, frame.len - used};
+    uint32_t count, tag, size;
+    if (!skip_varint(&rest, &count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!skip_varint(&rest, &tag) || !skip_varint(&rest, &size) || size > (uint32_t)rest.len) {
+            return false;
+        }
+        rest.ptr += size;
+        rest.len -= (int32_t)size;
+    }
+    return true;
+}
+
 void api_versions_unsupported(struct api_request *r)
 {
     r->wire = wire_api_find(API_KEY_API_VERSIONS);

@@ -10,7 +10,6 @@ static bool endpoint_fits(struct api_request *r, struct describe_cluster_respons
     if (request->endpoint_type == ENDPOINT_BROKER) {
         return true;
     }
-    response->endpoint_type = request->endpoint_type;
     if (request->endpoint_type == ENDPOINT_CONTROLLER) {
         response->error_code = KAFKA_MISMATCHED_ENDPOINT_TYPE;
         response->error_message = STR("This is an endpoint for brokers; one for controllers does not exist.");

@@ -179,7 +179,8 @@ void api_run_own(struct api *a, int16_t key, const void *value, void (*sink)(str
 static enum net_verdict refuse_frame(struct api_request *r, int rc)
 {
     struct api *a = r->api;
-    if (rc == MUSTER_E_VERSION && r->row != NULL && r->row->key == API_KEY_API_VERSIONS) {
+    if (rc == MUSTER_E_VERSION && r->row != NULL && r->row->key == API_KEY_API_VERSIONS && r->version > 0 &&
+        api_versions_header_is_whole(r->frame)) {
         a->stats.unsupported++;
         api_versions_unsupported(r);
         net_release(r->slot);

@@ -2,7 +2,7 @@
  * willing to wait for data. Sessions (KIP-227) are not kept: session id 0 says so, and the client names all its partitions each time. */
 #include "internal.h"
 
-enum { FIRST_VERSION_WITH_IDS = 13, LONGEST_WAIT_MS = 5 * 60 * 1000, NO_SESSION = -1, NEW_SESSION = 0 };
+enum { FIRST_VERSION_WITH_IDS = 13, LONGEST_WAIT_MS = 5 * 60 * 1000, NO_SESSION = -1, NEW_SESSION = 0, READ_COMMITTED = 1 };
 
 static bool find_topic(struct api_request *r, const struct fetch_request_topic *in, struct catalog_topic *ret)
 {
@@ -39,7 +39,9 @@ static void answer_partition(struct api_request *r, const struct catalog_topic *
         .preferred_read_replica = -1,
         .records = {(const uint8_t *)"", 0},
     };
-    ret->aborted_transactions.len = request->isolation_level == 1 && ret->error_code == 0 ? 0 : -1;
+    /* As Kafka has it: no list at all, except beside the error for what does not exist. */
+    bool missing = ret->error_code == KAFKA_UNKNOWN_TOPIC_ID || ret->error_code == KAFKA_UNKNOWN_TOPIC_OR_PARTITION;
+    ret->aborted_transactions.len = missing || (ret->error_code == 0 && request->isolation_level == READ_COMMITTED) ? 0 : -1;
     if (ret->error_code == 0) {
         ret->high_watermark = catalog_end_offset(api_catalog(r->api), topic->id, asked->partition);
         ret->last_stable_offset = ret->high_watermark;

@@ -46,7 +46,7 @@ void api_find_coordinator(struct api_request *r)
     } else {
         struct find_coordinator_response_coordinator found = find(r, request->key, &brokers);
         response->error_code = found.error_code;
-        response->error_message = found.error_message;
+        response->error_message = found.error_code == KAFKA_NONE ? STR("NONE") : found.error_message; /* Kafka's word here; "" in batches */
         response->node_id = found.node_id;
         response->host = found.host;
         response->port = found.port;

@@ -213,5 +213,6 @@ api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group
     api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard;
 /* A version of ApiVersions that this server does not know: the one case in which a client gets an answer all the same. */
 void api_versions_unsupported(struct api_request *r);
+bool api_versions_header_is_whole(struct bytes frame);
 
 #endif

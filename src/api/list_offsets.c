@@ -16,7 +16,7 @@ static int16_t version_of(int64_t timestamp)
     case EARLIEST_PENDING_UPLOAD: /* KIP-1023 */
         return 11;
     default:
-        return 0;
+        return timestamp < EARLIEST_PENDING_UPLOAD ? INT16_MAX : 0;
     }
 }
 

@@ -61,6 +61,16 @@ static void test_versions_too_new(void **state)
     assert_int_equal(slot->out.len, sizeof(expected));
     assert_memory_equal(slot->out.ptr, expected, sizeof(expected));
     slot_free(slot);
+    static const uint8_t negative[] = {0, 18, 255, 255, 0, 0, 0, 7, 0, 2, 'm', 'e', 0};
+    static const uint8_t with_tags[] = {0, 18, 0, 6, 0, 0, 0, 7, 0, 2, 'm', 'e', 1, 9, 2, 'x', 'y'};
+    slot = slot_frame(w, negative, sizeof(negative));
+    assert_int_equal(slot->verdict, NET_CLOSE);
+    slot_free(slot);
+    for (size_t len = 8; len <= sizeof(with_tags); len++) {
+        slot = slot_frame(w, with_tags, len);
+        assert_int_equal(slot->verdict, len == sizeof(with_tags) ? NET_TAKEN : NET_CLOSE);
+        slot_free(slot);
+    }
 }
 
 static int16_t versions_error(struct world *w, int16_t version, const struct api_versions_request *request)
