@@ -83,15 +83,19 @@ struct bytes numbered_key(int16_t type, int32_t number, uint8_t dst[NUMBERED_KEY
 
 /* ---- topics ------------------------------------------------------------------------------------------------------------------ */
 
+/* What is stored comes from a log: two records of one name or id, which nobody here writes, must not tear a tree. The key's bytes settle it, and the first
+ * of equals is the one that is found. */
 static int topic_by_name(const struct topic *a, const struct topic *b)
 {
-    return str_cmp(a->name, b->name);
+    int order = str_cmp(a->name, b->name);
+    return order != 0 ? order : entry_order(&a->entry, &b->entry);
 }
 RB_GENERATE_INTERNAL(topic_name_order, topic, by_name, topic_by_name, __attribute__((unused)) static)
 
 static int topic_by_id(const struct topic *a, const struct topic *b)
 {
-    return uuid_cmp(a->id, b->id);
+    int order = uuid_cmp(a->id, b->id);
+    return order != 0 ? order : entry_order(&a->entry, &b->entry);
 }
 RB_GENERATE_INTERNAL(topic_id_order, topic, by_id, topic_by_id, __attribute__((unused)) static)
 
@@ -110,20 +114,22 @@ static int form_cmp(struct str a, struct str b)
 static int topic_by_form(const struct topic *a, const struct topic *b)
 {
     int order = form_cmp(a->name, b->name);
-    return order != 0 ? order : str_cmp(a->name, b->name);
+    return order != 0 ? order : topic_by_name(a, b);
 }
 RB_GENERATE_INTERNAL(topic_form_order, topic, by_form, topic_by_form, __attribute__((unused)) static)
 
 const struct topic *topic_find(const struct catalog *c, struct str name)
 {
     struct topic wanted = {.name = name};
-    return RB_FIND(topic_name_order, (struct topic_name_order *)(uintptr_t)&c->topics_by_name, &wanted);
+    const struct topic *found = RB_NFIND(topic_name_order, (struct topic_name_order *)(uintptr_t)&c->topics_by_name, &wanted);
+    return found != NULL && str_eq(found->name, name) ? found : NULL;
 }
 
 const struct topic *topic_find_id(const struct catalog *c, struct uuid id)
 {
     struct topic wanted = {.id = id};
-    return RB_FIND(topic_id_order, (struct topic_id_order *)(uintptr_t)&c->topics_by_id, &wanted);
+    const struct topic *found = RB_NFIND(topic_id_order, (struct topic_id_order *)(uintptr_t)&c->topics_by_id, &wanted);
+    return found != NULL && uuid_eq(found->id, id) ? found : NULL;
 }
 
 const struct topic *topic_after(const struct catalog *c, struct str name)
@@ -134,7 +140,10 @@ const struct topic *topic_after(const struct catalog *c, struct str name)
     }
     struct topic wanted = {.name = name};
     struct topic *t = RB_NFIND(topic_name_order, tree, &wanted);
-    return t != NULL && str_eq(t->name, name) ? RB_NEXT(topic_name_order, tree, t) : t;
+    while (t != NULL && str_eq(t->name, name)) {
+        t = RB_NEXT(topic_name_order, tree, t);
+    }
+    return t;
 }
 
 const struct topic *topic_colliding(const struct catalog *c, struct str name)
@@ -181,7 +190,8 @@ static int config_by_resource(const struct config *a, const struct config *b)
         return a->resource_type < b->resource_type ? -1 : 1;
     }
     int order = str_cmp(a->resource, b->resource);
-    return order != 0 ? order : str_cmp(a->name, b->name);
+    order = order != 0 ? order : str_cmp(a->name, b->name);
+    return order != 0 ? order : entry_order(&a->entry, &b->entry);
 }
 RB_GENERATE_INTERNAL(config_order, config, by_resource, config_by_resource, __attribute__((unused)) static)
 

@@ -312,6 +312,25 @@ static void many_groups_are_found_and_listed_in_order(void **state)
     assert_true(str_is_null(group_set_next(f->set, STR("z"))));
 }
 
+static struct record topic_record(struct fixture *f, const char *name, uint8_t id)
+{
+    struct topic_key key = {.name = str_of(name)};
+    struct topic_value value = {.topic_id = {{id}}, .partitions = 1};
+    return wire_record_encode(RECORD_TOPIC, &key, 0, &value, &f->arena);
+}
+
+static void doubled_topic_ids_tear_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct record a = topic_record(f, "a", 1), b = topic_record(f, "b", 1), b2 = topic_record(f, "b", 2);
+    struct record records[] = {a, b, b2, b, tombstone(a), a, tombstone(b), tombstone(a), b2};
+    apply_all(f, f->set, records, COUNT_OF(records));
+    struct catalog_topic topic;
+    assert_true(catalog_find_topic_id(f->set, (struct uuid){{2}}, &topic) && str_eq(topic.name, STR("b")));
+    assert_false(catalog_find_topic_id(f->set, (struct uuid){{1}}, &topic));
+    assert_false(catalog_find_topic(f->set, STR("a"), &topic));
+}
+
 int run_apply_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +345,7 @@ int run_apply_tests(void)
         cmocka_unit_test_setup_teardown(replay_is_lenient, setup, teardown),
         cmocka_unit_test_setup_teardown(a_state_of_another_version_reads_as_empty, setup, teardown),
         cmocka_unit_test_setup_teardown(phases_never_repeat, setup, teardown),
+        cmocka_unit_test_setup_teardown(doubled_topic_ids_tear_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(many_groups_are_found_and_listed_in_order, setup, teardown),
     };
     return cmocka_run_group_tests_name("apply", tests, NULL, NULL);
