@@ -21,20 +21,27 @@ static void stored_offset(struct offset_fetch_response_partitions *ret, const st
                                                      .error_code = KAFKA_NONE};
 }
 
+/* Whether the offset is of the topic with that id. One without an id goes by its topic's name. */
+static bool is_of(const struct offset *o, struct uuid id)
+{
+    return uuid_is_zero(o->topic_id) || uuid_eq(o->topic_id, id);
+}
+
 /* ---- named topics ---------------------------------------------------------------------------------------------------------- */
 
 /* name null: an id that no topic has. */
 static void fetch_topic(struct decision *d, const struct group *g, const struct offset_fetch_request_topics *asked, struct str name,
                         struct offset_fetch_response_topics *ret)
 {
+    bool by_id = d->op->api_version >= 10;
     int32_t len = asked->partition_indexes.len > 0 ? asked->partition_indexes.len : 0;
-    *ret = (struct offset_fetch_response_topics){.name = d->op->api_version >= 10 ? STR("") : name, .topic_id = asked->topic_id};
+    *ret = (struct offset_fetch_response_topics){.name = by_id ? STR("") : name, .topic_id = asked->topic_id};
     ret->partitions.v = ARENA_NEW(d->arena, struct offset_fetch_response_partitions, len);
     ret->partitions.len = len;
     for (int32_t i = 0; i < len; i++) {
         int32_t partition = asked->partition_indexes.v[i];
         const struct offset *o = g != NULL && !str_is_null(name) ? offsets_find(g, name, partition) : NULL;
-        if (o != NULL && offsets_live(o, d->op->topics)) {
+        if (o != NULL && offsets_live(o, d->op->topics) && (!by_id || is_of(o, asked->topic_id))) {
             stored_offset(&ret->partitions.v[i], o);
         } else {
             no_offset(&ret->partitions.v[i], partition, str_is_null(name) ? KAFKA_UNKNOWN_TOPIC_ID : KAFKA_NONE);
@@ -89,7 +96,7 @@ static bool can_be_answered(struct decision *d, const struct offset *o, struct u
         return false;
     }
     *ret_id = view.id;
-    return uuid_is_zero(o->topic_id) || uuid_eq(o->topic_id, view.id);
+    return is_of(o, view.id);
 }
 
 static void fetch_all(struct decision *d, const struct group *g, struct offset_fetch_response_group *ret)

@@ -65,6 +65,10 @@ void test_counts(void **state)
     assert_string_equal(create_one(f, "n", 10, 1), "n 0 10/1");
     f->world.settings.max_topics = 2;
     assert_string_equal(create_one(f, "m", 1, 1), "m 44 The cluster holds 2 topics already, which is its limit.");
+    f->world.settings.max_topics = 3;
+    new_topic two[] = {{.name = STR("p"), .num_partitions = 1, .replication_factor = 1},
+                       {.name = STR("q"), .num_partitions = 1, .replication_factor = 1}};
+    assert_string_equal(create(f, two, 2), "p 0 1/1\nq 44 The cluster holds 3 topics already, which is its limit.");
 }
 
 typedef struct create_topics_request_creatable_replica_assignment replicas_of;

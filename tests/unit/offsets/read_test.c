@@ -46,6 +46,17 @@ void test_fetch_recreated(void **state)
     assert_string_equal(fetch(f, 10, "g", NULL), "#03[0=1/-1/] #02[0=6/-1/]");
 }
 
+/* An offset with the id of a topic that this node has not heard of yet is not one of the topic that has the name here. */
+void test_fetch_of_another_topic(void **state)
+{
+    struct fixture *f = *state;
+    import_offset(f, "g", "ta", 0, 8, (struct uuid){{9}});
+    import_offset(f, "g", "ta", 1, 9, (struct uuid){{0}});
+    assert_string_equal(fetch(f, 10, "g", "ta:0, ta:1"), "#01[0=-1/-1/ 1=9/-1/]");
+    assert_string_equal(fetch(f, 10, "g", NULL), "#01[1=9/-1/]");
+    assert_string_equal(fetch(f, 9, "g", NULL), "ta[0=8/-1/ 1=9/-1/]");
+}
+
 /* ---- OffsetDelete --------------------------------------------------------------------------------------------------------------- */
 
 void test_offset_delete(void **state)

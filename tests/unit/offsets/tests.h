@@ -19,6 +19,7 @@
     X(test_fetch_forms)                                                                                                                    \
     X(test_fetch_unknown_group)                                                                                                            \
     X(test_fetch_recreated)                                                                                                                \
+    X(test_fetch_of_another_topic)                                                                                                         \
     X(test_offset_delete)                                                                                                                  \
     X(test_offset_delete_active)                                                                                                           \
     X(test_group_delete)                                                                                                                   \
@@ -37,6 +38,7 @@
     X(test_retention_explicit)                                                                                                             \
     X(test_retention_shard_clock)                                                                                                          \
     X(test_topics_changed)                                                                                                                 \
+    X(test_twin)                                                                                                                           \
     X(test_every_rule_was_hit)
 
 #define X(name) void name(void **state);
