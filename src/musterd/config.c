@@ -52,7 +52,7 @@ const struct config_section config_sections[] = {
 };
 const size_t config_section_count = COUNT_OF(config_sections);
 
-const struct config_row *config_find(struct str name)
+const struct config_row *config_row_find(struct str name)
 {
     for (size_t i = 0; i < config_key_count; i++) {
         if (str_eq(name, str_of(config_keys[i].name))) {
@@ -78,7 +78,7 @@ void config_complain(struct buf *errors, const char *format, ...)
     (void)buf_put(errors, line, (size_t)len + 1); /* a full buffer has said enough */
 }
 
-struct str config_trim(struct str s)
+struct str config_trim_text(struct str s)
 {
     while (s.len > 0 && (*s.ptr == ' ' || *s.ptr == '\t')) {
         s.ptr++;
@@ -122,7 +122,7 @@ void config_each_entry(const char *list, void (*each)(void *ctx, struct str entr
     const char *p = list;
     while (p != NULL && *p != '\0') {
         size_t len = strcspn(p, ",");
-        struct str entry = config_trim((struct str){p, (int32_t)len});
+        struct str entry = config_trim_text((struct str){p, (int32_t)len});
         if (entry.len > 0) {
             each(ctx, entry);
         }
@@ -223,7 +223,7 @@ static int set_number(struct config *c, const struct config_row *key, struct str
 
 static int set_key(struct config *c, const struct config_row *key, struct str text, struct buf *errors)
 {
-    text = config_trim(text);
+    text = config_trim_text(text);
     switch (key->kind) {
     case CONFIG_BOOL:
     case CONFIG_ENUM:
@@ -238,7 +238,7 @@ static int set_key(struct config *c, const struct config_row *key, struct str te
 
 int config_set(struct config *c, struct str name, struct str text, struct buf *errors)
 {
-    const struct config_row *key = config_find(name);
+    const struct config_row *key = config_row_find(name);
     if (key == NULL) {
         struct arena scratch;
         arena_init(&scratch, 0);

@@ -50,7 +50,7 @@ struct config_row {
 
 extern const struct config_row config_keys[]; /* in the order of the manual */
 extern const size_t config_key_count;
-const struct config_row *config_find(struct str name); /* NULL when there is no such key */
+const struct config_row *config_row_find(struct str name); /* NULL when there is no such key */
 
 void config_init(struct config *c); /* every key at its default */
 void config_fini(struct config *c);

@@ -258,8 +258,8 @@ static int check_order(const struct config *c, const char *low, int64_t factor, 
 {
     struct arena scratch;
     arena_init(&scratch, 0);
-    struct str low_text = config_text(c, config_find(str_of(low)), &scratch);
-    struct str high_text = config_text(c, config_find(str_of(high)), &scratch);
+    struct str low_text = config_text(c, config_row_find(str_of(low)), &scratch);
+    struct str high_text = config_text(c, config_row_find(str_of(high)), &scratch);
     int rc = 0;
     if (strtoll(low_text.ptr, NULL, 10) * factor > strtoll(high_text.ptr, NULL, 10)) {
         if (factor == 1) {

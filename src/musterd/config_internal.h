@@ -17,7 +17,7 @@ __attribute__((format(printf, 2, 3))) void config_complain(struct buf *errors, c
 struct str config_hint(struct str unknown, struct arena *arena);
 /* Calls back for each entry of a comma separated list, trimmed. */
 void config_each_entry(const char *list, void (*each)(void *ctx, struct str entry), void *ctx);
-struct str config_trim(struct str s);
+struct str config_trim_text(struct str s);
 /* The i-th word of "a|b|c"; null past the end. */
 struct str config_choice(const char *choices, int32_t index);
 

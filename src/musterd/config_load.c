@@ -103,7 +103,7 @@ struct loader {
 static void set_entry(void *ctx, int line, struct str name, struct str value)
 {
     struct loader *loader = ctx;
-    const struct config_row *key = config_find(name);
+    const struct config_row *key = config_row_find(name);
     struct buf why;
     if (key != NULL && loader->lines[key - config_keys] != 0) {
         config_complain(loader->errors, "%s:%d: %s: was already set in line %d", loader->path, line, key->name,

@@ -63,7 +63,7 @@ void settings_net(const struct config *c, struct net_options *ret)
 
 static struct str broker_value(const void *ctx, struct str name, struct arena *arena)
 {
-    const struct config_row *key = config_find(name);
+    const struct config_row *key = config_row_find(name);
     return key != NULL ? config_text(ctx, key, arena) : STR_NULL;
 }
 
@@ -73,7 +73,7 @@ static bool broker_next(const void *ctx, struct str after, struct str *ret_key)
     (void)ctx;
     size_t next = 0;
     if (!str_is_null(after)) {
-        const struct config_row *key = config_find(after);
+        const struct config_row *key = config_row_find(after);
         if (key == NULL) {
             return false;
         }

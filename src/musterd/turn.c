@@ -10,6 +10,11 @@ int64_t server_now_us(void)
     return (int64_t)(uv_hrtime() / 1000);
 }
 
+static void on_spin(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
 void turn_open(struct server *s)
 {
     if (s->turn.open) {
@@ -17,13 +22,11 @@ void turn_open(struct server *s)
     }
     int64_t now = server_now_us();
     s->turn.open = true;
+    if (s->turn.check.data != NULL) {
+        uv_idle_start(&s->turn.spin, on_spin); /* a turn that a timer began must come to its end before the loop sleeps */
+    }
     coord_turn_begin(s->coord, now);
     api_turn_begin(s->api, now);
-}
-
-static void on_spin(uv_idle_t *idle)
-{
-    (void)idle;
 }
 
 void turn_wake(struct server *s)

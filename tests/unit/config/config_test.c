@@ -59,7 +59,7 @@ static int parse(struct fixture *f, const char *text)
 /* The value of a key as text. */
 static const char *value_of(struct fixture *f, const char *name)
 {
-    const struct config_row *key = config_find(str_of(name));
+    const struct config_row *key = config_row_find(str_of(name));
     assert_non_null(key);
     return arena_printf(&f->arena, "%.*s", STR_ARG(config_text(&f->config, key, &f->arena))).ptr;
 }
@@ -69,7 +69,7 @@ static void names_are_unique_and_defaults_are_themselves(void **state)
     struct fixture *f = *state;
     for (size_t i = 0; i < config_key_count; i++) {
         const struct config_row *key = &config_keys[i];
-        assert_ptr_equal(config_find(str_of(key->name)), key);
+        assert_ptr_equal(config_row_find(str_of(key->name)), key);
         assert_true(strlen(key->help) > 10);
         if (key->default_text != NULL) {
             assert_string_equal(value_of(f, key->name), key->default_text);
@@ -78,7 +78,7 @@ static void names_are_unique_and_defaults_are_themselves(void **state)
         }
     }
     assert_int_equal(f->errors.len, 0);
-    assert_null(config_find(STR("no.such.key")));
+    assert_null(config_row_find(STR("no.such.key")));
 }
 
 static void every_number_keeps_its_range(void **state)
@@ -122,7 +122,7 @@ static void values_reach_their_fields(void **state)
     assert_int_equal(f->config.log_level, LOG_WARN);
     assert_string_equal(f->config.data_dir, "data");
     assert_int_equal(f->config.group_max_size, 2147483647);
-    assert_false(config_is_default(&f->config, config_find(STR("muster.fast.failover"))));
+    assert_false(config_is_default(&f->config, config_row_find(STR("muster.fast.failover"))));
     assert_int_equal(config_validate(&f->config, &f->errors), 0);
 }
 
