@@ -24,9 +24,9 @@ struct snapshot_seen {
 struct replay {
     struct cli *cli;
     struct log_folder *folder;
-    int64_t shard; /* -1: all */
-    uint64_t at;   /* stop behind this index */
-    struct replay_shard *shards;
+    int64_t shard;                /* -1: all */
+    uint64_t at;                  /* stop behind this index */
+    struct replay_shard **shards; /* by number; each stays where it is: its state points to its pool */
     size_t shard_count;
     struct snapshot_seen *snapshots;
     size_t snapshot_count, snapshot_cap;
@@ -37,14 +37,14 @@ struct replay {
 
 static struct replay_shard *shard_of(struct replay *r, uint32_t shard)
 {
-    if (shard >= r->shard_count) {
-        size_t had = r->shard_count;
-        r->shards = reallocarray(r->shards, (size_t)shard + 1, sizeof(*r->shards));
+    while (r->shard_count <= shard) {
+        r->shards = reallocarray(r->shards, r->shard_count + 1, sizeof(*r->shards));
         MUSTER_CHECK(r->shards != NULL);
-        memset(r->shards + had, 0, ((size_t)shard + 1 - had) * sizeof(*r->shards));
-        r->shard_count = (size_t)shard + 1;
+        r->shards[r->shard_count] = calloc(1, sizeof(**r->shards));
+        MUSTER_CHECK(r->shards[r->shard_count] != NULL);
+        r->shard_count++;
     }
-    return &r->shards[shard];
+    return r->shards[shard];
 }
 
 static void wrong(struct replay *r, uint32_t shard, uint64_t index, const char *what)
@@ -159,7 +159,6 @@ static void replay_item(void *ctx, const struct log_item *item)
     if (s->ended || item->index > r->at || !reach(r, item->shard, item->index)) {
         return;
     }
-    s = shard_of(r, item->shard);
     if (item->index <= s->applied) {
         return;
     }
@@ -217,9 +216,10 @@ static void replay_init(struct replay *r, struct cli *cli, struct log_folder *fo
 static void replay_fini(struct replay *r)
 {
     for (size_t i = 0; i < r->shard_count; i++) {
-        if (r->shards[i].set != NULL) {
-            group_set_free(r->shards[i].set);
+        if (r->shards[i]->set != NULL) {
+            group_set_free(r->shards[i]->set);
         }
+        free(r->shards[i]);
     }
     free(r->shards);
     free(r->snapshots);
@@ -235,7 +235,7 @@ static void print_verified(struct cli *cli, const struct replay *r)
     json_t *shards = json_array();
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (size_t i = 0; i < r->shard_count; i++) {
-        const struct replay_shard *s = &r->shards[i];
+        const struct replay_shard *s = r->shards[i];
         struct group_set_counts counts;
         if (s->set == NULL) {
             continue;
@@ -319,8 +319,8 @@ int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_fil
     log_printer_init(&printer, cli, filter);
     int code = replay_all(&r);
     for (size_t i = 0; i < r.shard_count; i++) {
-        if (r.shards[i].set != NULL && !(r.shards[i].ended && code == CLI_FAILED)) {
-            print_state(&printer, (uint32_t)i, r.shards[i].set);
+        if (r.shards[i]->set != NULL && !(r.shards[i]->ended && code == CLI_FAILED)) {
+            print_state(&printer, (uint32_t)i, r.shards[i]->set);
         }
     }
     if (code == CLI_OK && printer.printed == 0) {

@@ -70,12 +70,14 @@ int out_width(struct str text)
 
 struct str out_time(int64_t wall_ms, struct arena *arena)
 {
+    /* years 1 to 9999 */
+    if (wall_ms < INT64_C(-62135596800000) || wall_ms > INT64_C(253402300799999)) {
+        return arena_printf(arena, "%" PRId64 "ms", wall_ms);
+    }
     int64_t ms = wall_ms % 1000 + (wall_ms % 1000 < 0 ? 1000 : 0);
     time_t seconds = (time_t)((wall_ms - ms) / 1000);
     struct tm tm;
-    if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -1900 || tm.tm_year > 8099) {
-        return arena_printf(arena, "%" PRId64 "ms", wall_ms);
-    }
+    MUSTER_CHECK(gmtime_r(&seconds, &tm) != NULL);
     return arena_printf(arena, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
                         tm.tm_sec, (int)ms);
 }

@@ -1,0 +1,183 @@
+/* args_test.c: the command line. */
+#include "run.h"
+
+static struct cli seen;
+static const char *seen_operands[8];
+static int seen_names;
+
+static int note(struct cli *cli)
+{
+    seen = *cli;
+    for (int i = 0; i < cli->operand_count && i < 8; i++) {
+        seen_operands[i] = cli->operands[i];
+    }
+    (void)cli_names(cli, "many", &seen_names);
+    int64_t number;
+    if (!cli_number(cli, "number", 1, 10, 7, &number)) {
+        return CLI_USAGE;
+    }
+    fprintf(cli->out, "%d", (int)number);
+    return CLI_OK;
+}
+
+static const struct cli_option options[] = {{"number", "N", "a number"}, {"switch", NULL, "a switch"}, {"many", "X", "again and again"}};
+static const struct cli_command command = {.noun = "test",
+                                           .verb = "this",
+                                           .operands = "A [B]",
+                                           .min_operands = 1,
+                                           .max_operands = 2,
+                                           .summary = "Tests.",
+                                           .options = options,
+                                           .option_count = COUNT_OF(options),
+                                           .run = note};
+static const struct cli_command *const table[] = {&command};
+
+static struct run run_words(int argc, char **argv)
+{
+    struct run r = {0};
+    size_t out_bytes;
+    size_t err_bytes;
+    FILE *out = open_memstream(&r.out, &out_bytes);
+    FILE *err = open_memstream(&r.err, &err_bytes);
+    seen = (struct cli){0};
+    r.code = cli_main(table, 1, argc, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return r;
+}
+
+#define RUN(...)                                                                                                                           \
+    run_words((int)COUNT_OF(((char *[]){"muster", "test", "this", __VA_ARGS__})), (char *[]){"muster", "test", "this", __VA_ARGS__, NULL})
+
+static void options_stand_anywhere(void **state)
+{
+    (void)state;
+    struct run r = RUN("--switch", "a", "--number=3", "b", "--json", "--timeout", "500", "--bootstrap", "x:1");
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.out, "3");
+    assert_int_equal(seen.operand_count, 2);
+    assert_string_equal(seen_operands[0], "a");
+    assert_string_equal(seen_operands[1], "b");
+    assert_true(seen.json);
+    assert_int_equal(seen.timeout_ms, 500);
+    assert_string_equal(seen.bootstrap, "x:1");
+    run_fini(&r);
+}
+
+static void dashes_end_the_options(void **state)
+{
+    (void)state;
+    struct run r = RUN("--", "--switch", "-");
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(seen.given_count, 0);
+    assert_string_equal(seen_operands[0], "--switch");
+    assert_string_equal(seen_operands[1], "-");
+    run_fini(&r);
+}
+
+static void repeated_options_add_up(void **state)
+{
+    (void)state;
+    struct run r = RUN("a", "--many", "b", "--many=c");
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(seen_names, 3);
+    run_fini(&r);
+}
+
+static void bootstrap_comes_from_the_environment(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("MUSTER_BOOTSTRAP", "there:9", 1), 0);
+    struct run r = RUN("a");
+    assert_string_equal(seen.bootstrap, "there:9");
+    run_fini(&r);
+    assert_int_equal(unsetenv("MUSTER_BOOTSTRAP"), 0);
+    r = RUN("a");
+    assert_string_equal(seen.bootstrap, "127.0.0.1:9092");
+    run_fini(&r);
+}
+
+static void assert_usage(struct run r, const char *message)
+{
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, message));
+    run_fini(&r);
+}
+
+static void wrong_lines_are_told(void **state)
+{
+    (void)state;
+    assert_usage(RUN("a", "--nothing"), "has no option '--nothing'");
+    assert_usage(RUN("a", "-x"), "unknown option '-x'");
+    assert_usage(RUN("a", "--number"), "--number takes a value: N");
+    assert_usage(RUN("a", "--switch=1"), "--switch takes no value");
+    assert_usage(RUN("a", "--number", "11"), "--number takes a whole number from 1 to 10, not '11'");
+    assert_usage(RUN("a", "--number", "3x"), "not '3x'");
+    assert_usage(RUN("a", "--timeout", "0"), "--timeout takes a whole number");
+    assert_usage(RUN("--switch"), "something is missing: muster test this A [B]");
+    assert_usage(RUN("a", "b", "c"), "'c' is too much");
+    assert_usage(run_words(2, (char *[]){"muster", "nothing", NULL}), "unknown command 'nothing'");
+    assert_usage(run_words(3, (char *[]){"muster", "test", "that", NULL}), "unknown command 'test that'");
+    assert_usage(run_words(2, (char *[]){"muster", "test", NULL}), "unknown command 'test'");
+    assert_usage(run_words(1, (char *[]){"muster", NULL}), "Exit codes");
+}
+
+/* Every command of the program explains itself, with the exit codes, and none has an option of the global ones' names. */
+static void every_command_has_help(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_command_count; i++) {
+        const struct cli_command *c = cli_commands[i];
+        struct run r = run_cli(c->noun, c->verb, "--help", NULL);
+        assert_int_equal(r.code, CLI_OK);
+        assert_non_null(strstr(r.out, c->summary));
+        assert_non_null(strstr(r.out, "Exit codes"));
+        for (size_t k = 0; k < c->option_count; k++) {
+            assert_non_null(strstr(r.out, c->options[k].help));
+            assert_true(strcmp(c->options[k].name, "json") != 0 && strcmp(c->options[k].name, "timeout") != 0);
+        }
+        run_fini(&r);
+    }
+    struct run r = run_cli("--help", NULL);
+    for (size_t i = 0; i < cli_command_count; i++) {
+        assert_non_null(strstr(r.out, cli_commands[i]->summary));
+    }
+    run_fini(&r);
+    r = run_cli("groups", "--help", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "muster groups describe"));
+    assert_null(strstr(r.out, "muster topics"));
+    run_fini(&r);
+    r = run_cli("--version", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(strncmp(r.out, "muster ", 7), 0);
+    run_fini(&r);
+}
+
+static void commands_check_their_words(void **state)
+{
+    (void)state;
+    assert_usage(run_cli("log", "dump", "--data", "x", "--follow", NULL), "--follow go with a live node");
+    assert_usage(run_cli("log", "dump", "--type", "Nothing", NULL), "'Nothing' is no record type; there are: ");
+    assert_usage(run_cli("log", "verify", NULL), "--data DIR is missing");
+    assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "unknown option '-5'");
+    assert_usage(run_cli("topics", "set-end", "t", "five", NULL), "'five' is no offset");
+    assert_usage(run_cli("topics", "create", "t", "--config", "novalue", NULL), "--config takes KEY=VALUE");
+    assert_usage(run_cli("cluster", "transfer", "x", NULL), "is not the number of a shard");
+    assert_usage(run_cli("cluster", "form", NULL), "--config FILE is missing");
+    assert_usage(run_cli("groups", "list", "--bootstrap", "host:port", NULL), "'host:port' is not an address");
+    assert_usage(run_cli("groups", "list", "--bootstrap", "[::1:9092", NULL), "is not an address");
+    assert_usage(run_cli("groups", "list", "--bootstrap", ",", NULL), "names no address");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(options_stand_anywhere),     cmocka_unit_test(dashes_end_the_options),
+        cmocka_unit_test(repeated_options_add_up),    cmocka_unit_test(bootstrap_comes_from_the_environment),
+        cmocka_unit_test(wrong_lines_are_told),       cmocka_unit_test(every_command_has_help),
+        cmocka_unit_test(commands_check_their_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

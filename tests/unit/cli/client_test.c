@@ -1,0 +1,469 @@
+/* client_test.c: commands against a node that is made up: it moves coordinators, refuses, hangs and talks nonsense on demand. */
+#include "run.h"
+
+#include "made.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CONNECTIONS_MAX = 32, NODE_ID = 7 };
+
+struct fake {
+    int listener;
+    int port;
+    pthread_t thread;
+    atomic_bool stop;
+    struct pollfd fds[CONNECTIONS_MAX + 1];
+    int count;
+    /* What to do. */
+    atomic_int coordinator_missing; /* so many FindCoordinator are answered COORDINATOR_NOT_AVAILABLE */
+    atomic_int not_coordinator;     /* so many DescribeGroups are answered NOT_COORDINATOR */
+    atomic_int not_controller;      /* so many CreateTopics are answered NOT_CONTROLLER */
+    atomic_bool silent, garbage, close_on_create, kafka, list_loading;
+    atomic_int creates;
+    struct arena arena;
+};
+
+/* ---- answers ---- */
+
+static const void *answer_versions(struct fake *f)
+{
+    static const int16_t keys[] = {API_KEY_METADATA,      API_KEY_FIND_COORDINATOR, API_KEY_DESCRIBE_GROUPS, API_KEY_LIST_GROUPS,
+                                   API_KEY_CREATE_TOPICS, API_KEY_OFFSET_FETCH,     API_KEY_LIST_OFFSETS,    API_KEY_CLUSTER_STATUS,
+                                   API_KEY_LOG_READ,      API_KEY_TRANSFER_SHARD};
+    struct api_versions_response *r = ARENA_NEW(&f->arena, struct api_versions_response, 1);
+    wire_init(&wire_api_versions_response, r);
+    r->api_keys.v = ARENA_NEW(&f->arena, struct api_versions_response_api_version, COUNT_OF(keys));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        const struct wire_msg *schema = wire_api_find(keys[i])->request;
+        if (keys[i] < 20000 || !f->kafka) {
+            r->api_keys.v[r->api_keys.len++] =
+                (struct api_versions_response_api_version){keys[i], schema->min_version, schema->max_version};
+        }
+    }
+    return r;
+}
+
+static const void *answer_metadata(struct fake *f)
+{
+    struct metadata_response *r = ARENA_NEW(&f->arena, struct metadata_response, 1);
+    wire_init(&wire_metadata_response, r);
+    r->brokers.v = ARENA_NEW(&f->arena, struct metadata_response_broker, 1);
+    r->brokers.len = 1;
+    r->brokers.v[0] = (struct metadata_response_broker){NODE_ID, STR("127.0.0.1"), f->port, STR_NULL};
+    r->cluster_id = STR("made-up");
+    r->controller_id = NODE_ID;
+    return r;
+}
+
+static bool counted(atomic_int *count)
+{
+    return atomic_load(count) > 0 && atomic_fetch_sub(count, 1) > 0;
+}
+
+static const void *answer_coordinator(struct fake *f, const struct find_coordinator_request *request)
+{
+    struct find_coordinator_response *r = ARENA_NEW(&f->arena, struct find_coordinator_response, 1);
+    wire_init(&wire_find_coordinator_response, r);
+    r->coordinators.v = ARENA_NEW(&f->arena, struct find_coordinator_response_coordinator, 1);
+    r->coordinators.len = 1;
+    r->coordinators.v[0] = (struct find_coordinator_response_coordinator){
+        .key = request->coordinator_keys.v[0], .node_id = NODE_ID, .host = STR("127.0.0.1"), .port = f->port, .error_message = STR("")};
+    if (counted(&f->coordinator_missing)) {
+        r->coordinators.v[0] = (struct find_coordinator_response_coordinator){
+            .key = request->coordinator_keys.v[0], .node_id = -1, .host = STR(""), .port = -1, .error_code = 15};
+    }
+    return r;
+}
+
+static const void *answer_describe(struct fake *f, const struct describe_groups_request *request)
+{
+    struct describe_groups_response *r = ARENA_NEW(&f->arena, struct describe_groups_response, 1);
+    struct describe_groups_response_described_group *g = ARENA_NEW(&f->arena, struct describe_groups_response_described_group, 1);
+    wire_init(&wire_describe_groups_response, r);
+    r->groups.v = g;
+    r->groups.len = 1;
+    g->group_id = request->groups.v[0];
+    g->error_message = STR_NULL;
+    g->group_state = STR("Empty");
+    g->protocol_type = STR("consumer");
+    g->protocol_data = STR("");
+    if (counted(&f->not_coordinator)) {
+        g->error_code = 16;
+    } else if (str_eq(g->group_id, STR("none"))) {
+        g->error_code = 69;
+        g->error_message = STR("not here");
+    }
+    return r;
+}
+
+static const void *answer_list(struct fake *f)
+{
+    struct list_groups_response *r = ARENA_NEW(&f->arena, struct list_groups_response, 1);
+    wire_init(&wire_list_groups_response, r);
+    r->error_code = f->list_loading ? 14 : 0;
+    return r;
+}
+
+static const void *answer_create(struct fake *f, const struct create_topics_request *request)
+{
+    struct create_topics_response *r = ARENA_NEW(&f->arena, struct create_topics_response, 1);
+    wire_init(&wire_create_topics_response, r);
+    f->creates++;
+    r->topics.v = ARENA_NEW(&f->arena, struct create_topics_response_creatable_topic_result, 1);
+    r->topics.len = 1;
+    r->topics.v[0] = (struct create_topics_response_creatable_topic_result){.name = request->topics.v[0].name,
+                                                                            .topic_id = {{1}},
+                                                                            .error_message = STR_NULL,
+                                                                            .num_partitions = 4};
+    if (counted(&f->not_controller)) {
+        r->topics.v[0].error_code = 41;
+    }
+    return r;
+}
+
+static const void *answer_offsets(struct fake *f, const struct offset_fetch_request *request)
+{
+    struct offset_fetch_response *r = ARENA_NEW(&f->arena, struct offset_fetch_response, 1);
+    wire_init(&wire_offset_fetch_response, r);
+    r->groups.v = ARENA_NEW(&f->arena, struct offset_fetch_response_group, 1);
+    r->groups.len = 1;
+    r->groups.v[0].group_id = request->groups.v[0].group_id;
+    return r;
+}
+
+static const void *answer_status(struct fake *f)
+{
+    struct cluster_status_response *r = ARENA_NEW(&f->arena, struct cluster_status_response, 1);
+    wire_init(&wire_cluster_status_response, r);
+    r->cluster_id = STR("made-up");
+    r->node_id = NODE_ID;
+    r->version = STR("9");
+    r->nodes.v = ARENA_NEW(&f->arena, struct cluster_status_response_node_status, 1);
+    r->nodes.len = 1;
+    r->nodes.v[0] = (struct cluster_status_response_node_status){.node_id = NODE_ID, .host = STR("h"), .peer_address = STR("p:1")};
+    r->shards.v = ARENA_NEW(&f->arena, struct cluster_status_response_shard_status, 2);
+    r->shards.len = 2;
+    r->shards.v[0] = (struct cluster_status_response_shard_status){.shard = 0, .role = 2, .leader = NODE_ID, .term = 3, .commit_index = 5};
+    r->shards.v[1] = (struct cluster_status_response_shard_status){.shard = 1, .role = 0, .leader = -1, .term = 2};
+    return r;
+}
+
+/* Shard 1 has the made story's entries 3 to 8, two with each answer. */
+static const void *answer_log(struct fake *f, const struct log_read_request *request)
+{
+    struct log_read_response *r = ARENA_NEW(&f->arena, struct log_read_response, 1);
+    wire_init(&wire_log_read_response, r);
+    r->last_index = request->from_index - 1;
+    r->first_index = 3;
+    r->entries.v = ARENA_NEW(&f->arena, struct log_read_response_entry, 2);
+    int64_t from = request->from_index > 3 ? request->from_index : 3;
+    for (int64_t i = from; request->shard == 1 && i <= MADE_LAST && i < from + 2; i++) {
+        struct store_record entry = made_entry(&f->arena, 1, (uint64_t)i, 2);
+        r->entries.v[r->entries.len++] = (struct log_read_response_entry){i, 2, 1, entry.payload};
+        r->last_index = i;
+    }
+    return r;
+}
+
+static const void *answer(struct fake *f, int16_t key, const void *request)
+{
+    switch (key) {
+    case API_KEY_API_VERSIONS:
+        return answer_versions(f);
+    case API_KEY_METADATA:
+        return answer_metadata(f);
+    case API_KEY_FIND_COORDINATOR:
+        return answer_coordinator(f, request);
+    case API_KEY_DESCRIBE_GROUPS:
+        return answer_describe(f, request);
+    case API_KEY_LIST_GROUPS:
+        return answer_list(f);
+    case API_KEY_CREATE_TOPICS:
+        return answer_create(f, request);
+    case API_KEY_OFFSET_FETCH:
+        return answer_offsets(f, request);
+    case API_KEY_CLUSTER_STATUS:
+        return answer_status(f);
+    case API_KEY_LOG_READ:
+        return answer_log(f, request);
+    default:
+        return NULL;
+    }
+}
+
+/* ---- the node ---- */
+
+static bool read_all(int fd, void *dst, size_t len)
+{
+    return recv(fd, dst, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+/* One request and its answer; false ends the connection. */
+static bool serve(struct fake *f, int fd)
+{
+    uint8_t head[4];
+    struct wire_request_header header;
+    size_t used = 0;
+    struct buf out;
+    if (!read_all(fd, head, 4)) {
+        return false;
+    }
+    arena_clear(&f->arena);
+    struct bytes frame = {arena_get(&f->arena, get_be32(head)), (int32_t)get_be32(head)};
+    if (!read_all(fd, (void *)(uintptr_t)frame.ptr, (size_t)frame.len) || f->silent) {
+        return f->silent;
+    }
+    if (f->garbage) {
+        return send(fd, "HTTP/1.1 400 Bad Request", 24, MSG_NOSIGNAL) == 24;
+    }
+    assert_int_equal(wire_read_request_header(frame, &header, &used), 0);
+    const struct wire_api *api = wire_api_find(header.api_key);
+    void *request = arena_get(&f->arena, api->request->type->size);
+    struct bytes body = {frame.ptr + used, frame.len - (int32_t)used};
+    assert_int_equal(wire_decode(api->request, header.api_version, body, &f->arena, request, NULL), 0);
+    const void *response = answer(f, header.api_key, request);
+    if (response == NULL || (header.api_key == API_KEY_CREATE_TOPICS && f->close_on_create)) {
+        return false;
+    }
+    buf_init(&out, 0);
+    assert_int_equal(wire_frame_response(api, header.api_version, header.correlation_id, response, &out), 0);
+    bool sent = send(fd, out.ptr, out.len, MSG_NOSIGNAL) == (ssize_t)out.len;
+    buf_fini(&out);
+    return sent;
+}
+
+static void *run_fake(void *arg)
+{
+    struct fake *f = arg;
+    while (!f->stop) {
+        if (poll(f->fds, (nfds_t)f->count, 20) <= 0) {
+            continue;
+        }
+        for (int i = f->count - 1; i > 0; i--) {
+            if (f->fds[i].revents != 0 && !serve(f, f->fds[i].fd)) {
+                close(f->fds[i].fd);
+                f->fds[i] = f->fds[--f->count];
+            }
+        }
+        if (f->fds[0].revents != 0 && f->count <= CONNECTIONS_MAX) {
+            f->fds[f->count++] = (struct pollfd){.fd = accept(f->listener, NULL, NULL), .events = POLLIN};
+        }
+    }
+    for (int i = 1; i < f->count; i++) {
+        close(f->fds[i].fd);
+    }
+    return NULL;
+}
+
+static int setup(void **state)
+{
+    struct fake *f = calloc(1, sizeof(*f));
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(address);
+    assert_non_null(f);
+    arena_init(&f->arena, 0);
+    f->listener = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(f->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(f->listener, 16), 0);
+    assert_int_equal(getsockname(f->listener, (struct sockaddr *)&address, &len), 0);
+    f->port = ntohs(address.sin_port);
+    f->fds[0] = (struct pollfd){.fd = f->listener, .events = POLLIN};
+    f->count = 1;
+    char bootstrap[64];
+    snprintf(bootstrap, sizeof(bootstrap), "127.0.0.1:%d", f->port);
+    assert_int_equal(setenv("MUSTER_BOOTSTRAP", bootstrap, 1), 0);
+    assert_int_equal(pthread_create(&f->thread, NULL, run_fake, f), 0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fake *f = *state;
+    f->stop = true;
+    pthread_join(f->thread, NULL);
+    close(f->listener);
+    arena_fini(&f->arena);
+    free(f);
+    return unsetenv("MUSTER_BOOTSTRAP");
+}
+
+/* ---- tests ---- */
+
+static void a_coordinator_is_waited_for(void **state)
+{
+    struct fake *f = *state;
+    f->coordinator_missing = 3;
+    struct run r = run_cli("groups", "coordinator", "g", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.out, "7\n");
+    run_fini(&r);
+    f->coordinator_missing = 1 << 20;
+    r = run_cli("groups", "coordinator", "g", "--timeout", "200", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "COORDINATOR_NOT_AVAILABLE"));
+    run_fini(&r);
+}
+
+static void a_moved_coordinator_is_followed(void **state)
+{
+    struct fake *f = *state;
+    f->not_coordinator = 2;
+    struct run r = run_cli("groups", "describe", "g", NULL);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "g      classic  Empty"));
+    assert_int_equal(f->not_coordinator, 0);
+    run_fini(&r);
+}
+
+static void an_unknown_group_is_an_error(void **state)
+{
+    (void)state;
+    struct run r = run_cli("groups", "describe", "none", "--json", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, "group 'none': GROUP_ID_NOT_FOUND: not here"));
+    run_fini(&r);
+    r = run_cli("offsets", "list", "g", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "no committed offsets"));
+    run_fini(&r);
+}
+
+static void another_controller_is_asked(void **state)
+{
+    struct fake *f = *state;
+    f->not_controller = 2;
+    struct run r = run_cli("topics", "create", "t", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(f->creates, 3);
+    assert_non_null(strstr(r.out, "created"));
+    run_fini(&r);
+}
+
+/* A change whose answer is lost is not sent again. */
+static void a_lost_answer_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->close_on_create = true;
+    struct run r = run_cli("topics", "create", "t", "--timeout", "2000", NULL);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_int_equal(f->creates, 1);
+    assert_non_null(strstr(r.err, "may have been carried out"));
+    run_fini(&r);
+}
+
+static void the_next_address_is_tried(void **state)
+{
+    struct fake *f = *state;
+    char bootstrap[128];
+    snprintf(bootstrap, sizeof(bootstrap), "127.0.0.1:1,127.0.0.1:%d", f->port);
+    struct run r = run_cli("groups", "coordinator", "g", "--bootstrap", bootstrap, NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("groups", "coordinator", "g", "--bootstrap", "127.0.0.1:1", NULL);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_non_null(strstr(r.err, "127.0.0.1:1: Connection refused"));
+    run_fini(&r);
+}
+
+static void a_silent_node_is_given_up(void **state)
+{
+    struct fake *f = *state;
+    f->silent = true;
+    int64_t before = client_now_ms();
+    struct run r = run_cli("topics", "list", "--timeout", "300", NULL);
+    assert_true(client_now_ms() - before < 5000);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_non_null(strstr(r.err, "no answer in time"));
+    run_fini(&r);
+}
+
+static void a_foreign_protocol_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->garbage = true;
+    struct run r = run_cli("groups", "list", "--timeout", "1000", NULL);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_non_null(strstr(r.err, "not Kafka's protocol"));
+    run_fini(&r);
+}
+
+static void a_node_of_another_kind_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->kafka = true;
+    struct run r = run_cli("cluster", "status", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "it is not a muster node"));
+    run_fini(&r);
+}
+
+static bool serving(const char *text, size_t shard)
+{
+    json_t *document = json_loads(text, 0, NULL);
+    assert_non_null(document);
+    bool is = json_is_true(json_object_get(json_array_get(json_object_get(document, "shards"), shard), "serving"));
+    json_decref(document);
+    return is;
+}
+
+static void status_says_what_is_served(void **state)
+{
+    struct fake *f = *state;
+    struct run r = run_cli("cluster", "status", "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_true(serving(r.out, 0));
+    assert_false(serving(r.out, 1));
+    run_fini(&r);
+    f->list_loading = true;
+    r = run_cli("cluster", "status", "--json", NULL);
+    assert_false(serving(r.out, 0));
+    run_fini(&r);
+    r = run_cli("cluster", "status", NULL);
+    assert_non_null(strstr(r.out, "loading"));
+    assert_non_null(strstr(r.out, "no leader"));
+    run_fini(&r);
+}
+
+static void a_live_log_is_read_to_its_end(void **state)
+{
+    (void)state;
+    struct run r = run_cli("log", "dump", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 1 + 2 + 2 + 1 + 1 + 1 + 1);
+    assert_non_null(strstr(r.err, "shard 1: entries before 3 are in a snapshot"));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--from", "5", "--to", "6", "--shard", "1", NULL);
+    assert_int_equal(lines_of(r.out), 3);
+    assert_string_equal(r.err, "");
+    run_fini(&r);
+    r = run_cli("log", "dump", "--shard", "9", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_coordinator_is_waited_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(another_controller_is_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_lost_answer_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_address_is_tried, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_silent_node_is_given_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_foreign_protocol_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_node_of_another_kind_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(status_says_what_is_served, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_live_log_is_read_to_its_end, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* damage_test.c: imperfect folders (field case B47): everything before the damage is shown, its place and kind are told, the exit code
+ * says which, nothing is changed and nothing crashes. */
+#include "run.h"
+
+#include "made.h"
+
+static const struct log_filter everything = {.group = {NULL, -1}, .type = {NULL, -1}, .shard = -1, .from = 0, .to = INT64_MAX, .all = true};
+
+enum what { DUMP, VERIFY, STATE };
+
+static struct run look(struct mem_disk *disk, enum what what)
+{
+    struct cli cli;
+    struct run r;
+    struct log_folder f;
+    struct store_port port;
+    struct mem_counts before;
+    struct mem_counts after;
+    mem_disk_counts(disk, &before);
+    mem_disk_port(disk, &port);
+    port.lock = NULL; /* a call would crash */
+    port.write = NULL;
+    port.sync = NULL;
+    cli_begin(&cli, &r, false);
+    int code = log_folder_open_port(&cli, &port, &f);
+    if (code == CLI_OK) {
+        code = what == DUMP     ? log_dump_folder(&cli, &f, &everything)
+               : what == VERIFY ? log_verify_folder(&cli, &f)
+                                : log_state_folder(&cli, &f, &everything, INT64_MAX);
+        log_folder_close(&f);
+    }
+    cli_end(&cli, &r, code);
+    mem_disk_end_process(disk, &port);
+    mem_disk_counts(disk, &after);
+    assert_int_equal(before.changes, after.changes);
+    return r;
+}
+
+/* What of the story is printed has to be its beginning; erased marks aside, which look ahead. */
+static void strip_erased(char *text)
+{
+    for (char *at = strstr(text, "(erased) "); at != NULL; at = strstr(at, "(erased) ")) {
+        memmove(at, at + 9, strlen(at + 9) + 1);
+    }
+}
+
+static void assert_beginning(const char *whole, char *part)
+{
+    strip_erased(part);
+    assert_true(strlen(part) == 0 || strncmp(whole, part, strlen(part)) == 0);
+}
+
+struct fixture {
+    struct made made;
+    char *whole; /* the story's dump, marks aside */
+    int64_t end; /* of the last batch in the segment */
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    made_init(&f->made);
+    made_story(&f->made);
+    made_close(&f->made);
+    struct run r = look(f->made.disk, DUMP);
+    assert_int_equal(r.code, CLI_OK);
+    f->whole = strdup(r.out);
+    strip_erased(f->whole);
+    run_fini(&r);
+    struct bytes segment = mem_disk_file(f->made.disk, MADE_SEGMENT);
+    f->end = segment.len;
+    while (f->end > 0 && segment.ptr[f->end - 1] == 0) {
+        f->end--;
+    }
+    assert_true(f->end > 400 && f->end < segment.len);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    made_fini(&f->made);
+    free(f->whole);
+    free(f);
+    return 0;
+}
+
+static void last_200_bytes_cut_anywhere(void **state)
+{
+    struct fixture *f = *state;
+    int torn = 0;
+    for (int64_t len = f->end - 200; len < f->end; len++) {
+        struct mem_disk *disk = mem_disk_clone(f->made.disk);
+        mem_disk_cut(disk, MADE_SEGMENT, (uint64_t)len);
+        struct run r = look(disk, DUMP);
+        assert_true(r.code == CLI_TORN || r.code == CLI_OK);
+        assert_beginning(f->whole, r.out);
+        assert_non_null(strstr(r.out, "join: new member"));
+        if (r.code == CLI_TORN) {
+            torn++;
+            assert_non_null(strstr(r.err, "torn tail: " MADE_SEGMENT ", offset "));
+        }
+        int code = r.code;
+        run_fini(&r);
+        r = look(disk, VERIFY);
+        assert_int_equal(r.code, code);
+        run_fini(&r);
+        mem_disk_free(disk);
+    }
+    assert_true(torn > 150);
+}
+
+static void one_byte_flipped_anywhere(void **state)
+{
+    struct fixture *f = *state;
+    int codes[CLI_CORRUPT + 1] = {0};
+    for (int64_t at = 0; at < f->end + 16; at++) {
+        struct mem_disk *disk = mem_disk_clone(f->made.disk);
+        mem_disk_flip(disk, MADE_SEGMENT, (uint64_t)at, 0x10);
+        struct run r = look(disk, DUMP);
+        assert_true(r.code == CLI_TORN || r.code == CLI_CORRUPT);
+        assert_beginning(f->whole, r.out);
+        assert_non_null(strstr(r.err, MADE_SEGMENT ", offset "));
+        codes[r.code]++;
+        run_fini(&r);
+        r = look(disk, STATE);
+        assert_true(r.code == CLI_TORN || r.code == CLI_CORRUPT);
+        run_fini(&r);
+        mem_disk_free(disk);
+    }
+    assert_true(codes[CLI_CORRUPT] > f->end / 2 && codes[CLI_TORN] > 0);
+}
+
+static void damage_in_the_middle_leaves_what_was_before(void **state)
+{
+    struct fixture *f = *state;
+    struct run r;
+    struct bytes segment = mem_disk_file(f->made.disk, MADE_SEGMENT);
+    const uint8_t *at = memmem(segment.ptr, (size_t)segment.len, "delete: empty group", 19);
+    assert_non_null(at);
+    mem_disk_flip(f->made.disk, MADE_SEGMENT, (uint64_t)(at - segment.ptr), 0x01);
+    r = look(f->made.disk, DUMP);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "damaged: " MADE_SEGMENT));
+    assert_non_null(strstr(r.out, "join: new group"));
+    assert_null(strstr(r.out, "offsets: deleted"));
+    run_fini(&r);
+}
+
+static void empty_and_missing_files(void **state)
+{
+    struct fixture *f = *state;
+    struct mem_disk *disk = mem_disk_clone(f->made.disk);
+    mem_disk_cut(disk, MADE_SEGMENT, 0);
+    struct run r = look(disk, DUMP);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, MADE_SEGMENT));
+    run_fini(&r);
+    mem_disk_free(disk);
+
+    disk = mem_disk_new();
+    mem_disk_put(disk, MADE_SEGMENT, "", 0);
+    r = look(disk, VERIFY);
+    assert_int_not_equal(r.code, CLI_OK);
+    run_fini(&r);
+    mem_disk_free(disk);
+
+    disk = mem_disk_new();
+    mem_disk_put(disk, "notes.txt", "hello", 5);
+    r = look(disk, DUMP);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+    mem_disk_free(disk);
+}
+
+static void a_damaged_snapshot_is_told(void **state)
+{
+    struct made m;
+    (void)state;
+    made_init(&m);
+    made_snapshot(&m, 5, 0, 5);
+    made_close(&m);
+    for (size_t i = 0; i < mem_disk_file_count(m.disk); i++) {
+        const char *name = mem_disk_file_name(m.disk, i);
+        if (strncmp(name, "snap-", 5) == 0) {
+            struct bytes file = mem_disk_file(m.disk, name);
+            mem_disk_flip(m.disk, name, (uint64_t)file.len / 2, 0x01);
+        }
+    }
+    struct run r = look(m.disk, DUMP);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "snap-"));
+    run_fini(&r);
+    r = look(m.disk, VERIFY);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    run_fini(&r);
+    made_fini(&m);
+}
+
+/* Records of kinds that are known, with contents that are not: the checksums are right, so the printer has to cope. */
+static void random_payloads_do_no_harm(void **state)
+{
+    (void)state;
+    struct prng prng;
+    prng_seed(&prng, 47);
+    for (int round = 0; round < 200; round++) {
+        struct made m;
+        made_init(&m);
+        made_write(&m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 2, .vote = 1});
+        for (uint64_t index = 1; index <= MADE_LAST; index++) {
+            struct store_record r = made_entry(&m.arena, 1, index, 2);
+            uint8_t *bytes = (uint8_t *)arena_bytes(&m.arena, r.payload).ptr;
+            for (int flips = 0; index > 2 && flips < 3; flips++) {
+                bytes[prng_below(&prng, (uint64_t)r.payload.len)] ^= (uint8_t)(1u << prng_below(&prng, 8));
+            }
+            r.payload.ptr = bytes;
+            made_write(&m, r);
+        }
+        made_close(&m);
+        for (enum what what = DUMP; what <= STATE; what++) {
+            struct run r = look(m.disk, what);
+            assert_true(r.code == CLI_OK || r.code == CLI_CORRUPT || r.code == CLI_FAILED);
+            run_fini(&r);
+        }
+        made_fini(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(last_200_bytes_cut_anywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_byte_flipped_anywhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_in_the_middle_leaves_what_was_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(empty_and_missing_files, setup, teardown),
+        cmocka_unit_test(a_damaged_snapshot_is_told),
+        cmocka_unit_test(random_payloads_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* log_test.c: the log of a made folder, shown, filtered, verified, replayed. */
+#include "run.h"
+
+#include "made.h"
+
+#include <ftw.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int setup(void **state)
+{
+    struct made *m = calloc(1, sizeof(*m));
+    assert_non_null(m);
+    made_init(m);
+    *state = m;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    made_fini(*state);
+    free(*state);
+    return 0;
+}
+
+static const struct log_filter everything = {.group = {NULL, -1}, .type = {NULL, -1}, .shard = -1, .from = 0, .to = INT64_MAX};
+
+/* Opens the disk by a port that can only read. */
+static int open_folder(struct cli *cli, struct made *m, struct log_folder *f)
+{
+    struct store_port port;
+    mem_disk_port(m->disk, &port);
+    port.lock = NULL;
+    port.write = NULL;
+    port.allocate = NULL;
+    port.truncate = NULL;
+    port.rename = NULL;
+    port.remove = NULL;
+    port.sync = NULL;
+    port.sync_dir = NULL;
+    return log_folder_open_port(cli, &port, f);
+}
+
+static struct run dump(struct made *m, struct log_filter filter, bool json)
+{
+    struct cli cli;
+    struct run r;
+    struct log_folder f;
+    cli_begin(&cli, &r, json);
+    int code = open_folder(&cli, m, &f);
+    if (code == CLI_OK) {
+        code = log_dump_folder(&cli, &f, &filter);
+        log_folder_close(&f);
+    }
+    cli_end(&cli, &r, code);
+    return r;
+}
+
+static struct run verify(struct made *m, bool json)
+{
+    struct cli cli;
+    struct run r;
+    struct log_folder f;
+    cli_begin(&cli, &r, json);
+    int code = open_folder(&cli, m, &f);
+    if (code == CLI_OK) {
+        code = log_verify_folder(&cli, &f);
+        log_folder_close(&f);
+    }
+    cli_end(&cli, &r, code);
+    return r;
+}
+
+static struct run state_at(struct made *m, const char *group, int64_t at)
+{
+    struct cli cli;
+    struct run r;
+    struct log_folder f;
+    struct log_filter filter = everything;
+    filter.group = str_of(group);
+    cli_begin(&cli, &r, false);
+    int code = open_folder(&cli, m, &f);
+    if (code == CLI_OK) {
+        code = log_state_folder(&cli, &f, &filter, at);
+        log_folder_close(&f);
+    }
+    cli_end(&cli, &r, code);
+    return r;
+}
+
+/* ---- dump ---- */
+
+static void shows_each_record_with_its_cause(void **state)
+{
+    made_story(*state);
+    struct run r = dump(*state, everything, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.err, "");
+    assert_int_equal(lines_of(r.out), 1 + 1 + 2 + 2 + 1 + 1 + 1 + 1);
+    assert_non_null(strstr(r.out, "SHARD     INDEX  TERM  TIME"));
+    assert_non_null(
+        strstr(r.out, "    1         3     1  2026-09-21T14:13:20.000Z  join: new member (JoinGroup v4 app /127.0.0.1) \"first start\""));
+    assert_non_null(strstr(r.out, "ClassicGroup GroupId=g : ProtocolType=consumer Generation=1 State=Stable ProtocolName=range Leader=m1"));
+    assert_non_null(strstr(r.out, "Protocols=[Name=range Metadata=topics(orders)]"));
+    assert_non_null(strstr(r.out, "ClassicAssignment GroupId=g MemberId=m1 : Generation=1 Assignment=orders[0,1]"));
+    assert_non_null(strstr(r.out, "OffsetCommit group=g topic=orders partition=1 : offset=17"));
+    assert_non_null(strstr(r.out, "OffsetCommit group=g topic=orders partition=1 : tombstone"));
+    assert_non_null(strstr(r.out, "ClassicGroup GroupId=h : tombstone"));
+    assert_non_null(strstr(r.out, "Topic Name=orders : TopicId=AQIDAAAAAAAAAAAAAAAAAA Partitions=3"));
+    assert_null(strstr(r.out, "offset=99"));
+    run_fini(&r);
+}
+
+static void shows_all_there_is_when_asked(void **state)
+{
+    struct log_filter filter = everything;
+    filter.all = true;
+    made_story(*state);
+    struct run r = dump(*state, filter, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(count_of(r.out, "(barrier)"), 2);
+    assert_int_equal(count_of(r.out, "(configuration of the shard)"), 2);
+    assert_int_equal(count_of(r.out, "(term 2, vote for node 2)"), 1);
+    assert_int_equal(count_of(r.out, "(erased) OffsetCommit group=g topic=orders partition=1 : offset=99"), 1);
+    assert_int_equal(count_of(r.out, "(erased)"), 1);
+    run_fini(&r);
+}
+
+static void filters_by_group_type_shard_and_index(void **state)
+{
+    struct log_filter filter = everything;
+    made_story(*state);
+    filter.group = STR("h");
+    struct run r = dump(*state, filter, false);
+    assert_int_equal(lines_of(r.out), 3);
+    run_fini(&r);
+
+    filter = everything;
+    filter.type = STR("offsetcommit");
+    r = dump(*state, filter, false);
+    assert_int_equal(lines_of(r.out), 4);
+    assert_int_equal(count_of(r.out, "OffsetCommit group=g"), 3);
+    run_fini(&r);
+
+    filter.from = 5;
+    filter.to = 5;
+    r = dump(*state, filter, false);
+    assert_int_equal(lines_of(r.out), 2);
+    assert_non_null(strstr(r.out, "offset=42"));
+    run_fini(&r);
+
+    filter = everything;
+    filter.shard = 0;
+    r = dump(*state, filter, false);
+    assert_int_equal(lines_of(r.out), 2);
+    assert_non_null(strstr(r.out, "Topic Name=orders"));
+    run_fini(&r);
+}
+
+static void json_is_one_object_a_line(void **state)
+{
+    made_story(*state);
+    struct run r = dump(*state, everything, true);
+    int lines = 0;
+    assert_int_equal(r.code, CLI_OK);
+    for (char *line = strtok(r.out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        json_t *object = json_loads(line, 0, NULL);
+        assert_non_null(object);
+        const char *type = json_string_value(json_object_get(json_object_get(object, "record"), "type"));
+        assert_non_null(type);
+        assert_true(json_is_string(json_object_get(json_object_get(object, "cause"), "rule")));
+        if (strcmp(type, "ClassicMember") == 0) {
+            json_t *decoded = json_object_get(json_object_get(json_object_get(object, "record"), "decoded"), "range");
+            assert_string_equal(json_string_value(json_array_get(json_object_get(decoded, "topics"), 0)), "orders");
+            assert_true(json_is_null(json_object_get(decoded, "userDataBytes")));
+        }
+        json_decref(object);
+        lines++;
+    }
+    assert_int_equal(lines, 9);
+    run_fini(&r);
+}
+
+static void entry_that_is_none_is_shown_and_told(void **state)
+{
+    static const uint8_t garbage[] = {0xff, 1, 2};
+    struct made *m = *state;
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    made_write(m, made_entry(&m->arena, 1, 1, 1));
+    made_write(m, (struct store_record){.kind = STORE_ENTRY, .entry_type = 1, .shard = 1, .index = 2, .term = 1, .payload = {garbage, 3}});
+    struct run r = dump(m, everything, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.out, "(unreadable entry of 3 bytes"));
+    assert_non_null(strstr(r.err, "cannot read"));
+    run_fini(&r);
+    r = verify(m, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    run_fini(&r);
+}
+
+/* ---- a real folder ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static void reads_a_real_folder_without_touching_it(void **state)
+{
+    char dir[] = "/tmp/muster-cli-XXXXXX";
+    struct made *m = *state;
+    struct stat before;
+    struct stat after;
+    assert_non_null(mkdtemp(dir));
+    made_story(m);
+    made_export(m, dir);
+    assert_int_equal(chmod(dir, 0555), 0);
+    assert_int_equal(stat(dir, &before), 0);
+    struct run r = run_cli("log", "dump", "--data", dir, "--group", "g", "--type", "ClassicMember", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 2);
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", dir, NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("log", "state", "--data", dir, "--group", "g", "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    assert_int_equal(stat(dir, &after), 0);
+    assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
+    assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
+    assert_int_equal(chmod(dir, 0755), 0);
+    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void a_folder_that_is_none_is_an_error(void **state)
+{
+    (void)state;
+    struct run r = run_cli("log", "dump", "--data", "/nonexistent/folder", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "there is no such folder"));
+    run_fini(&r);
+    char dir[] = "/tmp/muster-cli-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    r = run_cli("log", "verify", "--data", dir, NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "holds no log"));
+    run_fini(&r);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+/* ---- snapshots and replay ---- */
+
+static void verifies_the_state_at_a_snapshot(void **state)
+{
+    made_story(*state);
+    made_snapshot(*state, 6, 0, 0);
+    struct run r = verify(*state, false);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "1 snapshots; the state agreed with 1 of them"));
+    run_fini(&r);
+}
+
+static void finds_a_state_that_is_not_the_snapshots(void **state)
+{
+    made_story(*state);
+    made_snapshot(*state, 6, 4711, 0);
+    struct run r = verify(*state, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "shard 1, index 6: the state does not have the hash"));
+    run_fini(&r);
+}
+
+/* B47: a snapshot and no entries. */
+static void reads_a_snapshot_without_entries(void **state)
+{
+    struct log_filter filter = everything;
+    made_snapshot(*state, 5, 0, 5);
+    struct run r = dump(*state, filter, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 2);
+    assert_non_null(strstr(r.out, "    1         5     2"));
+    assert_non_null(strstr(r.out, "(snapshot of everything up to here"));
+    run_fini(&r);
+    r = verify(*state, true);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(document, "snapshotsCompared")), 1);
+    json_decref(document);
+    run_fini(&r);
+    r = state_at(*state, "g", INT64_MAX);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "offset=42"));
+    run_fini(&r);
+    r = state_at(*state, "g", 4);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+}
+
+static void replays_entries_behind_a_snapshot(void **state)
+{
+    struct made *m = *state;
+    made_snapshot(m, 5, 0, 5);
+    for (uint64_t index = 6; index <= MADE_LAST; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 2));
+    }
+    struct run r = verify(m, false);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "the state agreed with 1 of them"));
+    run_fini(&r);
+    r = state_at(m, "g", 7);
+    assert_non_null(strstr(r.out, "offset=42"));
+    run_fini(&r);
+    r = state_at(m, "g", 8);
+    assert_null(strstr(r.out, "offset=42"));
+    assert_non_null(strstr(r.out, "ClassicMember GroupId=g MemberId=m1"));
+    run_fini(&r);
+}
+
+static void shows_the_state_as_of_an_index(void **state)
+{
+    made_story(*state);
+    struct run r = state_at(*state, "g", 4);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "offset=17"));
+    run_fini(&r);
+    r = state_at(*state, "g", 5);
+    assert_non_null(strstr(r.out, "offset=42"));
+    assert_null(strstr(r.out, "offset=99"));
+    run_fini(&r);
+    r = state_at(*state, "h", 6);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = state_at(*state, "h", 7);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "there is nothing of group h"));
+    run_fini(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(shows_each_record_with_its_cause, setup, teardown),
+        cmocka_unit_test_setup_teardown(shows_all_there_is_when_asked, setup, teardown),
+        cmocka_unit_test_setup_teardown(filters_by_group_type_shard_and_index, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_is_one_object_a_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(entry_that_is_none_is_shown_and_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_a_real_folder_without_touching_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_none_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
+        cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
+        cmocka_unit_test_setup_teardown(reads_a_snapshot_without_entries, setup, teardown),
+        cmocka_unit_test_setup_teardown(replays_entries_behind_a_snapshot, setup, teardown),
+        cmocka_unit_test_setup_teardown(shows_the_state_as_of_an_index, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

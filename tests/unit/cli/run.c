@@ -1,0 +1,65 @@
+#include "run.h"
+
+enum { WORDS_MAX = 32 };
+
+static size_t out_bytes, err_bytes;
+
+struct run run_cli(const char *word, ...)
+{
+    char *argv[WORDS_MAX] = {(char *)"muster"};
+    int argc = 1;
+    va_list args;
+    va_start(args, word);
+    for (const char *w = word; w != NULL; w = va_arg(args, const char *)) {
+        assert_true(argc < WORDS_MAX - 1);
+        argv[argc++] = (char *)w;
+    }
+    va_end(args);
+    struct run r = {0};
+    FILE *out = open_memstream(&r.out, &out_bytes);
+    FILE *err = open_memstream(&r.err, &err_bytes);
+    assert_true(out != NULL && err != NULL);
+    r.code = cli_main(cli_commands, cli_command_count, argc, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return r;
+}
+
+void run_fini(struct run *r)
+{
+    free(r->out);
+    free(r->err);
+    *r = (struct run){0};
+}
+
+void cli_begin(struct cli *cli, struct run *r, bool json)
+{
+    *r = (struct run){0};
+    *cli = (struct cli){.json = json, .timeout_ms = 1000, .bootstrap = "127.0.0.1:1"};
+    cli->out = open_memstream(&r->out, &out_bytes);
+    cli->err = open_memstream(&r->err, &err_bytes);
+    assert_true(cli->out != NULL && cli->err != NULL);
+    arena_init(&cli->arena, 0);
+}
+
+void cli_end(struct cli *cli, struct run *r, int code)
+{
+    fclose(cli->out);
+    fclose(cli->err);
+    arena_fini(&cli->arena);
+    r->code = code;
+}
+
+int count_of(const char *text, const char *word)
+{
+    int count = 0;
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        count++;
+    }
+    return count;
+}
+
+int lines_of(const char *text)
+{
+    return count_of(text, "\n");
+}
