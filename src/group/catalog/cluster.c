@@ -88,14 +88,13 @@ void catalog_producer_id(struct decision *d)
 
 /* ---- the cursor --------------------------------------------------------------------------------------------------------------------- */
 
+/* Never backwards. One that stays where it is is written all the same: its entry carries the shard clock of a shard in which nothing else happens. */
 void catalog_move_cursor(struct decision *d)
 {
-    struct catalog_cursor_key key = {.shard = (int32_t)d->set->shard};
-    struct catalog_cursor_value value = {.catalog_index = d->op->catalog_index};
     bool moves = d->op->catalog_index > d->set->cursor;
-    if (moves) {
-        out_record(d, RECORD_CATALOG_CURSOR, &key, 0, &value);
-    }
+    struct catalog_cursor_key key = {.shard = (int32_t)d->set->shard};
+    struct catalog_cursor_value value = {.catalog_index = moves ? d->op->catalog_index : d->set->cursor};
+    out_record(d, RECORD_CATALOG_CURSOR, &key, 0, &value);
     d->out->verdict = GROUP_SILENT;
     out_rule(d, moves ? RULE(CURSOR_MOVED) : RULE(CURSOR_KEPT));
 }

@@ -38,12 +38,21 @@ struct config {
 };
 RB_HEAD(config_order, config);
 
+struct deleted { /* a topic that is remembered */
+    struct entry entry;
+    RB_ENTRY(deleted) by_age;
+    int64_t index; /* of the deletion */
+};
+RB_HEAD(deleted_order, deleted);
+
 struct catalog {
     struct entry_tree entries;
     struct topic_name_order topics_by_name;
     struct topic_id_order topics_by_id;
     struct topic_form_order topics_by_form;
     struct config_order configs;
+    struct deleted_order deleted;
+    int64_t deleted_count;
 };
 
 /* ---- store.c --------------------------------------------------------------------------------------------------------------- */
@@ -53,6 +62,9 @@ const struct topic *topic_find_id(const struct catalog *c, struct uuid id);
 const struct topic *topic_after(const struct catalog *c, struct str name); /* null: the first */
 /* A topic whose name differs only in '.' and '_'; NULL: none. */
 const struct topic *topic_colliding(const struct catalog *c, struct str name);
+
+const struct deleted *deleted_oldest(const struct catalog *c); /* NULL: none */
+const struct deleted *deleted_next(const struct deleted *d);
 
 /* The first config of the resource at or after the name; name null: its first. NULL: none. */
 const struct config *config_at(const struct catalog *c, int8_t resource_type, struct str resource, struct str name);

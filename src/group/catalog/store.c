@@ -242,11 +242,56 @@ static void config_link(struct catalog *c, struct config *config)
     RB_INSERT(config_order, &c->configs, config);
 }
 
+/* ---- deleted topics ------------------------------------------------------------------------------------------------------------- */
+
+static int deleted_by_age(const struct deleted *a, const struct deleted *b)
+{
+    if (a->index != b->index) {
+        return a->index < b->index ? -1 : 1;
+    }
+    return entry_order(&a->entry, &b->entry);
+}
+RB_GENERATE_INTERNAL(deleted_order, deleted, by_age, deleted_by_age, __attribute__((unused)) static)
+
+const struct deleted *deleted_oldest(const struct catalog *c)
+{
+    return RB_MIN(deleted_order, (struct deleted_order *)(uintptr_t)&c->deleted);
+}
+
+const struct deleted *deleted_next(const struct deleted *d)
+{
+    return RB_NEXT(deleted_order, NULL, (struct deleted *)(uintptr_t)d);
+}
+
+static void deleted_unlink(struct catalog *c, struct deleted *d)
+{
+    RB_REMOVE(deleted_order, &c->deleted, d);
+    c->deleted_count--;
+}
+
+static void deleted_link(struct catalog *c, struct deleted *d)
+{
+    struct topic_deleted_value value;
+    entry_value(&d->entry, &wire_topic_deleted_value, &value);
+    d->index = value.deleted_index;
+    RB_INSERT(deleted_order, &c->deleted, d);
+    c->deleted_count++;
+}
+
 /* ---- apply --------------------------------------------------------------------------------------------------------------------- */
 
 static size_t entry_bytes(const struct entry *e)
 {
-    return entry_is(e, RECORD_TOPIC) ? sizeof(struct topic) : entry_is(e, RECORD_CONFIG) ? sizeof(struct config) : sizeof(struct entry);
+    switch ((int16_t)get_be16(e->key.ptr)) {
+    case RECORD_TOPIC:
+        return sizeof(struct topic);
+    case RECORD_TOPIC_DELETED:
+        return sizeof(struct deleted);
+    case RECORD_CONFIG:
+        return sizeof(struct config);
+    default:
+        return sizeof(struct entry);
+    }
 }
 
 static void entry_unlink(struct group_set *set, struct entry *e)
@@ -254,6 +299,8 @@ static void entry_unlink(struct group_set *set, struct entry *e)
     if (entry_is(e, RECORD_TOPIC)) {
         topic_unlink(set->catalog, CONTAINER_OF(e, struct topic, entry));
         set->counts.topics--;
+    } else if (entry_is(e, RECORD_TOPIC_DELETED)) {
+        deleted_unlink(set->catalog, CONTAINER_OF(e, struct deleted, entry));
     } else if (entry_is(e, RECORD_CONFIG)) {
         config_unlink(set->catalog, CONTAINER_OF(e, struct config, entry));
     }
@@ -264,6 +311,8 @@ static void entry_link(struct group_set *set, struct entry *e)
     if (entry_is(e, RECORD_TOPIC)) {
         topic_link(set->catalog, CONTAINER_OF(e, struct topic, entry));
         set->counts.topics++;
+    } else if (entry_is(e, RECORD_TOPIC_DELETED)) {
+        deleted_link(set->catalog, CONTAINER_OF(e, struct deleted, entry));
     } else if (entry_is(e, RECORD_CONFIG)) {
         config_link(set->catalog, CONTAINER_OF(e, struct config, entry));
     }

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+enum { DELETED_KEPT = 10000 }; /* deleted topics that are remembered */
+
 /* ---- CreatePartitions ------------------------------------------------------------------------------------------------------------ */
 
 static int16_t check_growth(const struct decision *d, const struct topic *t, int32_t count, struct str *ret_message)
@@ -184,6 +186,21 @@ static void write_deletion(struct decision *d, const struct topic *t)
     }
 }
 
+/* The oldest deletions are forgotten: all shards have cleaned up behind them long ago. */
+static void forget_oldest(struct deletion *del)
+{
+    const struct catalog *c = del->d->set->catalog;
+    const struct deleted *oldest = deleted_oldest(c);
+    for (int64_t count = c->deleted_count + del->deleted; count > DELETED_KEPT && oldest != NULL; count--) {
+        struct topic_deleted_key key;
+        for (size_t i = 0; i < sizeof(key.topic_id.b); i++) {
+            key.topic_id.b[i] = oldest->entry.key.ptr[2 + i];
+        }
+        out_record(del->d, RECORD_TOPIC_DELETED, &key, 0, NULL);
+        oldest = deleted_next(oldest);
+    }
+}
+
 /* Finds the topics; a topic that is named by its name and by its id is refused once, under its name. */
 static void resolve(struct deletion *del)
 {
@@ -251,6 +268,7 @@ void catalog_delete_topics(struct decision *d)
             delete_one(&del, &del.v[i]);
         }
     }
+    forget_oldest(&del);
     out_answer(d, del.deleted > 0 ? RULE(TOPICS_DELETED) : RULE(TOPICS_NOT_DELETED), KAFKA_NONE, del.response);
 }
 

@@ -63,9 +63,11 @@ void test_cursor(void **state)
     world_run(&f->world, &op);
     assert_int_equal(group_set_cursor(f->world.set), 17);
     op.catalog_index = 16;
+    world_tick(&f->world, 5000);
     world_run(&f->world, &op);
     assert_int_equal(group_set_cursor(f->world.set), 17);
     assert_string_equal(f->rule, "cursor: already there");
+    assert_int_equal(group_set_clock(f->world.set), 5000); /* time passes in a shard where nothing else happens */
 }
 
 /* The whole catalogue through a snapshot in small slices, taken while it is changed. */

@@ -14,6 +14,7 @@
     X(test_create_partitions)                                                                                                              \
     X(test_delete_topics)                                                                                                                  \
     X(test_deleted_is_remembered)                                                                                                          \
+    X(test_deletions_are_bounded)                                                                                                          \
     X(test_set_end)                                                                                                                        \
     X(test_topic_values)                                                                                                                   \
     X(test_group_values)                                                                                                                   \

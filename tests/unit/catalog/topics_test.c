@@ -315,6 +315,38 @@ void test_deleted_is_remembered(void **state)
     assert_false(topics.was_deleted(topics.ctx, none));
 }
 
+/* The oldest deletions are forgotten, so that a catalogue does not grow with its past. */
+void test_deletions_are_bounded(void **state)
+{
+    struct fixture *f = *state;
+    enum { AT_ONCE = 500, ROUNDS = 21 };
+    new_topic topics[AT_ONCE];
+    doomed gone[AT_ONCE];
+    char names[AT_ONCE][16];
+    struct topics view;
+    struct uuid first = {{0}}, last = {{0}};
+    f->world.check = false;
+    catalog_topics(f->world.set, &view);
+    for (int i = 0; i < AT_ONCE; i++) {
+        snprintf(names[i], sizeof names[i], "t%d", i);
+        topics[i] = (new_topic){.name = str_of(names[i]), .num_partitions = 1, .replication_factor = 1};
+        gone[i] = (doomed){.name = str_of(names[i])};
+    }
+    size_t bytes = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct create_topics_request q = {.topics = {topics, AT_ONCE}};
+        struct delete_topics_request drops = {.topics = {gone, AT_ONCE}};
+        ask(f, CATALOG_CREATE_TOPICS, 4, &q);
+        last = id_of(f, "t0");
+        first = round == 0 ? last : first;
+        ask(f, CATALOG_DELETE_TOPICS, 6, &drops);
+        bytes = round == ROUNDS - 2 ? f->world.pool.bytes : bytes;
+        assert_true(view.was_deleted(view.ctx, first) == (round < ROUNDS - 1));
+    }
+    assert_true(view.was_deleted(view.ctx, last));
+    assert_in_range(f->world.pool.bytes, bytes - 1000, bytes + 1000);
+}
+
 void test_set_end(void **state)
 {
     struct fixture *f = *state;
