@@ -112,6 +112,15 @@ static void send_append(struct shard *s, uint32_t node, const struct raft_append
     } while (done < args->n_entries);
 }
 
+/* 0.22.1 answers a pre-vote with the asker's term even where it refuses because its own is newer. The asker never learns that term and stays
+ * behind; if it is the one with the longest log, nobody is elected, ever. A refusal tells the newer term: more than one ahead, and the asker moves up. */
+static void mend_vote(const struct shard *s, struct raft_request_vote_result *result)
+{
+    if (result->pre_vote && !result->vote_granted && result->term < raft_current_term(&s->raft)) {
+        result->term = raft_current_term(&s->raft);
+    }
+}
+
 static void send_message(struct shard *s, const struct raft_message *from)
 {
     struct replica *core = s->core;
@@ -133,6 +142,9 @@ static void send_message(struct shard *s, const struct raft_message *from)
         /* 0.22.1 leaves these two unset when it rejects an old term; nobody reads them, but equal runs must send equal bytes. */
         m.raft.append_entries_result.rejected = 0;
         m.raft.append_entries_result.last_log_index = 0;
+    }
+    if (from->type == RAFT_REQUEST_VOTE_RESULT) {
+        mend_vote(s, &m.raft.request_vote_result);
     }
     core_post(core, s, p->id, CORE_RAFT, &m);
 }
