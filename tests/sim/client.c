@@ -193,6 +193,13 @@ static void request_arrives(struct sim *sim, void *arg, uint64_t node)
         request_free(r);
 }
 
+static void gone(struct sim_client *c)
+{
+    c->leaving = false;
+    c->state = CLIENT_DOWN;
+    c->member_id[0] = '\0';
+}
+
 static void give_up(struct sim *sim, void *arg, uint64_t serial)
 {
     struct sim_client *c = arg;
@@ -200,6 +207,8 @@ static void give_up(struct sim *sim, void *arg, uint64_t serial)
         return;
     sim->totals.unknown_outcomes++;
     c->serial = 0;
+    if (c->leaving) /* perhaps it has left, perhaps not: it comes back as somebody new */
+        gone(c);
     c->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
     act(c);
 }
@@ -318,6 +327,7 @@ static void send_leave(struct sim_client *c)
                                                                    .reason = STR_NULL};
     r->request.op.request = m;
     c->sim->totals.leaves++;
+    c->leaving = true;
     send(c, r, PATIENCE_US);
 }
 
@@ -493,9 +503,7 @@ static void understand(struct sim_client *c, const struct reply *a)
         }
         break;
     case GROUP_LEAVE:
-        c->state = CLIENT_DOWN;
-        c->member_id[0] = '\0';
-        c->leaving = false;
+        gone(c);
         break;
     case GROUP_OFFSET_COMMIT:
         committed(c, a);
@@ -528,6 +536,8 @@ static void answer_arrives(struct sim *sim, void *arg, uint64_t tag)
     }
     c->serial = 0;
     if (elsewhere(r->reply->error)) {
+        if (c->leaving) /* an entry in flight when office was lost may still be committed */
+            gone(c);
         c->node = r->reply->error == LOAD_IN_PROGRESS ? c->node : 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
         think_at(c, sim->now_us + sim_between(sim, 1000, 20000));
     } else {

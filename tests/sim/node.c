@@ -238,6 +238,17 @@ static void close_connection(void *ctx, uint64_t connection)
     (void)connection;
 }
 
+/* What changed a group's membership, and why: the story of a seed. */
+static void decided(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out)
+{
+    const struct sim_node *n = ctx;
+    bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE ||
+                (op->kind == GROUP_JOIN && out->records.len > 0);
+    if (told)
+        sim_say(n->sim, "node=%u shard=%u group=%.*s op=%s member=%.*s rule=\"%s\" records=%zu", n->id, shard, STR_ARG(op->group_id),
+                group_op_name(op->kind), STR_ARG(op->timer.member_id), out->rule, out->records.len);
+}
+
 static void make_coord(struct sim_node *n)
 {
     struct coord_options options = {
@@ -264,7 +275,7 @@ static void make_coord(struct sim_node *n)
         .max_parked = 10000,
     };
     struct coord_events events = {
-        .ctx = n, .draw_id = draw_id, .wall_ms = wall_ms, .close_connection = close_connection, .fatal = on_fatal};
+        .ctx = n, .draw_id = draw_id, .wall_ms = wall_ms, .close_connection = close_connection, .fatal = on_fatal, .decided = decided};
     MUSTER_CHECK(coord_new(&n->coord, &options, &events) == 0);
     coord_replica_events(n->coord, &n->coord_events);
 }
@@ -337,6 +348,17 @@ void node_start(struct sim_node *n)
     sim_say(n->sim, "node=%u started life=%llu", n->id, (unsigned long long)n->life);
     network_node_up(n->sim, n->id);
     turn_soon(n, n->sim->now_us + 1);
+}
+
+void node_tell(struct sim_node *n)
+{
+    for (uint32_t shard = 0; n->alive && shard < SIM_SHARDS; shard++) {
+        struct replica_shard_status s;
+        replica_status(n->core, shard, &s);
+        sim_say(n->sim, "node=%u shard=%u role=%d term=%llu leader=%u first=%llu last=%llu commit=%llu applied=%llu snapshot=%llu", n->id, shard, (int)s.role,
+                (unsigned long long)s.term, s.leader, (unsigned long long)s.first_index, (unsigned long long)s.last_index, (unsigned long long)s.commit_index,
+                (unsigned long long)s.applied_index, (unsigned long long)s.snapshot_index);
+    }
 }
 
 void node_collect(struct sim_node *n)

@@ -131,8 +131,11 @@ static void settle(struct sim *sim)
     int64_t deadline = sim->now_us + SETTLE_US;
     while (!sim->failed && sim->now_us < deadline && !clients_settled(sim, why, sizeof(why)))
         run_until(sim, sim->now_us + 100000);
-    if (!sim->failed && !clients_settled(sim, why, sizeof(why)))
+    if (!sim->failed && !clients_settled(sim, why, sizeof(why))) {
+        for (uint32_t id = 1; id <= sim->options.nodes; id++)
+            node_tell(&sim->nodes[id]);
         sim_fail(sim, "not settled %d s after the faults: %s", SETTLE_US / 1000000, why);
+    }
     clients_final_reads(sim);
     run_until(sim, sim->now_us + 5000000);
 }

@@ -123,6 +123,7 @@ void node_receive(struct sim_node *n, uint32_t from, enum core_class class, stru
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
 void node_submit(struct sim_node *n, struct sim_request *request);
 void node_transfer(struct sim_node *n, uint32_t shard);
+void node_tell(struct sim_node *n);                      /* where its shards are */
 void node_collect(struct sim_node *n); /* adds its counters to the totals */
 
 /* network.c */
