@@ -11,47 +11,46 @@
 
 enum cli_exit {
     CLI_OK = 0,
-    CLI_FAILED = 1,                      /* the request was refused, or what was asked for does not exist */
-    CLI_USAGE = 2,                       /* the command line is wrong */
-    CLI_UNREACHABLE = 3,                 /* no node answered in time */
-    CLI_TORN = 4,                        /* the log ends in a torn batch; everything before it was shown */
-    CLI_CORRUPT = 5                      /* the log is damaged; everything before the damage was shown */
+    CLI_FAILED = 1,      /* the request was refused, or what was asked for does not exist */
+    CLI_USAGE = 2,       /* the command line is wrong */
+    CLI_UNREACHABLE = 3, /* no node answered in time */
+    CLI_TORN = 4,        /* the log ends in a torn batch; everything before it was shown */
+    CLI_CORRUPT = 5      /* the log is damaged; everything before the damage was shown */
 };
 
 struct cli_option {
-    const char *name;                    /* without dashes */
-    const char *value;                   /* what it takes, for the help; NULL: a switch */
+    const char *name;  /* without dashes */
+    const char *value; /* what it takes, for the help; NULL: a switch */
     const char *help;
 };
 
 struct cli;
 struct cli_command {
     const char *noun, *verb;
-    const char *operands;                /* for the usage line */
-    int min_operands, max_operands;      /* max -1: any number */
-    const char *summary;                 /* one line */
-    const char *details;                 /* paragraphs for --help; NULL: none */
+    const char *operands;           /* for the usage line */
+    int min_operands, max_operands; /* max -1: any number */
+    const char *summary;            /* one line */
+    const char *details;            /* paragraphs for --help; NULL: none */
     const struct cli_option *options;
     size_t option_count;
-    int (*run)(struct cli *cli);         /* an enum cli_exit */
+    int (*run)(struct cli *cli); /* an enum cli_exit */
 };
 
 enum { CLI_GIVEN_MAX = 64 };
 struct cli {
     FILE *out, *err;
     const struct cli_command *command;
-    const char **operands;               /* in the arena; the texts are argv's */
+    const char **operands; /* in the arena; the texts are argv's */
     int operand_count;
     struct cli_given {
-        const char *name, *value;        /* value "" for a switch */
+        const char *name, *value; /* value "" for a switch */
     } given[CLI_GIVEN_MAX];
     int given_count;
     bool json;
     int64_t timeout_ms;
     const char *bootstrap;
-    struct arena arena;                  /* everything that lives as long as the command */
+    struct arena arena; /* everything that lives as long as the command */
 };
-
 
 /* Parses and runs one command line (argv[0] is the program). Returns the exit code. */
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err);
@@ -59,16 +58,14 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
 /* ---- for commands ---- */
 
 bool cli_flag(const struct cli *cli, const char *name);
-const char *cli_text(const struct cli *cli, const char *name);           /* the last one given; NULL: none */
+const char *cli_text(const struct cli *cli, const char *name); /* the last one given; NULL: none */
 /* The number given, or `otherwise`. false with a message when it is no number from least to most. */
 bool cli_number(struct cli *cli, const char *name, int64_t least, int64_t most, int64_t otherwise, int64_t *ret);
 bool cli_parse_number(const char *text, int64_t least, int64_t most, int64_t *ret);
 /* "muster: " text newline on cli->err. */
-__attribute__((format(printf, 2, 3)))
-void cli_say(const struct cli *cli, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void cli_say(const struct cli *cli, const char *format, ...);
 /* The same, and returns code: `return cli_fail(cli, CLI_FAILED, "...")`. */
-__attribute__((format(printf, 3, 4)))
-int cli_fail(const struct cli *cli, int code, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int cli_fail(const struct cli *cli, int code, const char *format, ...);
 /* The operands and every value of the option `name`, in order, as views; in the arena. */
 struct str *cli_names(struct cli *cli, const char *name, int *ret_count);
 

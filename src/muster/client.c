@@ -216,7 +216,7 @@ static int exchange(struct client *c, struct client_node *node, const struct wir
 static int learn_versions(struct client *c, struct client_node *node)
 {
     struct api_versions_request request;
-    const void *answer;
+    const void *answer = NULL;
     struct arena arena;
     wire_init(&wire_api_versions_request, &request);
     arena_init(&arena, 0);
@@ -370,7 +370,7 @@ static void learn_brokers(struct client *c, const struct metadata_response *resp
 int client_metadata(struct client *c, const struct str *topics, int count, struct arena *arena, const struct metadata_response **ret)
 {
     struct metadata_request request;
-    const void *answer;
+    const void *answer = NULL;
     wire_init(&wire_metadata_request, &request);
     request.allow_auto_topic_creation = false;
     request.topics.len = count;

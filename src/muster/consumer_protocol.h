@@ -22,7 +22,7 @@ struct consumer_subscription {
     struct str_array topics;
     struct bytes user_data;
     struct topic_partitions_list owned;
-    int32_t generation;                  /* -1: none */
+    int32_t generation; /* -1: none */
     struct str rack;
 };
 struct consumer_assignment {

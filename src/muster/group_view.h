@@ -8,18 +8,18 @@
 
 struct member_view {
     struct str member_id, instance_id, client_id, host;
-    struct str_array topics;             /* subscribed to; len -1: not known */
-    struct bytes subscription, assignment_bytes;     /* classic members: as sent; else null */
+    struct str_array topics;                     /* subscribed to; len -1: not known */
+    struct bytes subscription, assignment_bytes; /* classic members: as sent; else null */
     bool assignment_known;
     struct topic_partitions_list assignment;
-    int32_t epoch;                       /* -1: a classic member has none of its own */
+    int32_t epoch; /* -1: a classic member has none of its own */
 };
 struct group_view {
     struct str group_id;
-    int16_t error;                       /* not 0: the rest is empty */
+    int16_t error; /* not 0: the rest is empty */
     struct str error_message;
-    struct str type, state, protocol_type, protocol;     /* type "classic" or "consumer" */
-    int32_t epoch;                       /* -1: not told */
+    struct str type, state, protocol_type, protocol; /* type "classic" or "consumer" */
+    int32_t epoch;                                   /* -1: not told */
     int32_t coordinator_id;
     const char *coordinator_host;
     int32_t coordinator_port;
@@ -29,8 +29,14 @@ struct group_view {
 /* 0 (error set when there is no such group), or as client_group_call. */
 int group_view_fetch(struct client *c, struct str group, struct arena *arena, struct group_view *ret);
 
-struct listed_group { struct str group_id, type, protocol_type, state; int32_t coordinator_id; };
-struct listed_groups { struct listed_group *v; int count, cap; };
+struct listed_group {
+    struct str group_id, type, protocol_type, state;
+    int32_t coordinator_id;
+};
+struct listed_groups {
+    struct listed_group *v;
+    int count, cap;
+};
 /* Asks every node for its groups; ordered by id. A node that does not answer is reported on cli->err and left out. Filters may be null. */
 int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct str type, struct listed_groups *ret);
 
@@ -38,10 +44,10 @@ int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct
 struct offset_view {
     struct str topic;
     int32_t partition;
-    int64_t committed;                   /* -1: none */
-    int32_t leader_epoch;                /* -1: none */
+    int64_t committed;    /* -1: none */
+    int32_t leader_epoch; /* -1: none */
     struct str metadata;
-    int64_t end;                         /* -1: not known */
+    int64_t end; /* -1: not known */
 };
 struct offsets_view {
     struct offset_view *v;

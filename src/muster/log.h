@@ -15,19 +15,19 @@ enum log_entry_kind { LOG_COMMAND = 1, LOG_BARRIER = 2, LOG_CONFIGURATION = 3 };
 struct log_item {
     uint32_t shard;
     uint64_t index, term;
-    uint8_t kind;                        /* enum log_entry_kind */
+    uint8_t kind; /* enum log_entry_kind */
     struct bytes payload;
-    bool erased;                         /* a later entry took its place: it was never committed */
+    bool erased; /* a later entry took its place: it was never committed */
 };
 
 /* ---- printing ---- */
 
 struct log_filter {
-    struct str group;                    /* null: every group */
-    struct str type;                     /* a record's name, in any case; null: every type */
-    int64_t shard;                       /* -1: every shard */
-    int64_t from, to;                    /* indexes */
-    bool all;                            /* erased entries, votes and terms, barriers, snapshots as well */
+    struct str group; /* null: every group */
+    struct str type;  /* a record's name, in any case; null: every type */
+    int64_t shard;    /* -1: every shard */
+    int64_t from, to; /* indexes */
+    bool all;         /* erased entries, votes and terms, barriers, snapshots as well */
 };
 /* From --group, --type, --shard, --from, --to, --all. false with a message. */
 bool log_filter_take(struct cli *cli, struct log_filter *ret);
@@ -35,10 +35,10 @@ bool log_filter_take(struct cli *cli, struct log_filter *ret);
 struct log_printer {
     struct cli *cli;
     struct log_filter filter;
-    struct arena scratch;                /* cleared with each item */
+    struct arena scratch; /* cleared with each item */
     bool header_done;
     uint64_t printed;
-    bool unreadable;                     /* an entry was no entry */
+    bool unreadable; /* an entry was no entry */
 };
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter);
 void log_printer_fini(struct log_printer *p);
@@ -64,16 +64,19 @@ struct str log_record_type(struct record record, struct arena *arena);
 
 /* Which entries of a folder were erased by later ones, found by a first pass. An entry is named by its batch and its place in it. */
 struct log_erased {
-    struct log_place { uint64_t sequence; uint32_t place; } *v;
+    struct log_place {
+        uint64_t sequence;
+        uint32_t place;
+    } * v;
     size_t count, cap;
 };
 
 struct log_folder {
-    bool borrowed;                       /* the port is the caller's */
+    bool borrowed; /* the port is the caller's */
     struct store_port port;
     struct log_erased erased;
     struct store_report report;
-    struct {                             /* of the pass */
+    struct { /* of the pass */
         uint64_t sequence;
         uint32_t place;
         void (*item)(void *ctx, const struct log_item *item);
@@ -83,16 +86,16 @@ struct log_folder {
     } pass;
 };
 /* CLI_OK or an exit code, said. The folder is opened for reading only. */
-int  log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
+int log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
 /* The same on another port; it stays the caller's. */
-int  log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
+int log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
 void log_folder_close(struct log_folder *f);
 /* Goes through everything; the callbacks may be NULL. 0, or a code of store_scan. */
-int  log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
-                     void (*state)(void *ctx, const struct store_record *record),
-                     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx);
+int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
+                    void (*state)(void *ctx, const struct store_record *record),
+                    void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx);
 /* Says what was found wrong with the folder; the exit code. */
-int  log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
+int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
 
 /* ---- commands on a folder that is open (tests call them on folders they made) ---- */
 

@@ -24,17 +24,17 @@ struct table {
     int cell_count, cell_cap;
 };
 void table_init(struct table *t, struct arena *arena, const char *const *headers, int columns);
-void table_text(struct table *t, struct str text);       /* any text: made safe here */
+void table_text(struct table *t, struct str text); /* any text: made safe here */
 void table_number(struct table *t, int64_t number);
-void table_number_or_dash(struct table *t, int64_t number);      /* negative: "-" */
+void table_number_or_dash(struct table *t, int64_t number); /* negative: "-" */
 /* The header line and the rows; columns as wide as needed, two blanks between, numbers to the right. */
 void table_print(const struct table *t, FILE *to);
 
 /* JSON: jansson values of ours, never NULL. */
-json_t *out_json_text(struct str text);                  /* null: null; bytes that are not UTF-8 as wire_dump_str writes them */
+json_t *out_json_text(struct str text); /* null: null; bytes that are not UTF-8 as wire_dump_str writes them */
 json_t *out_json_base64(struct bytes bytes);
-void out_json_set(json_t *object, const char *key, json_t *value);       /* takes value */
-void out_json_add(json_t *array, json_t *value);                         /* takes value */
+void out_json_set(json_t *object, const char *key, json_t *value); /* takes value */
+void out_json_add(json_t *array, json_t *value);                   /* takes value */
 /* One document, indented, newline; takes it. */
 void out_json_print(json_t *document, FILE *to);
 

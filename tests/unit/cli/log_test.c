@@ -164,7 +164,8 @@ static void json_is_one_object_a_line(void **state)
     struct run r = dump(*state, everything, true);
     int lines = 0;
     assert_int_equal(r.code, CLI_OK);
-    for (char *line = strtok(r.out, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    char *rest = r.out;
+    for (char *line = strsep(&rest, "\n"); rest != NULL; line = strsep(&rest, "\n")) {
         json_t *object = json_loads(line, 0, NULL);
         assert_non_null(object);
         const char *type = json_string_value(json_object_get(json_object_get(object, "record"), "type"));

@@ -21,9 +21,9 @@ struct made {
     struct store *store;
     struct arena arena;
 };
-void made_init(struct made *m);          /* an empty folder, open for writing */
+void made_init(struct made *m); /* an empty folder, open for writing */
 void made_story(struct made *m);
-void made_close(struct made *m);         /* a clean end; the disk stays */
+void made_close(struct made *m); /* a clean end; the disk stays */
 void made_fini(struct made *m);
 
 /* The story's entry; payload in the arena. */
