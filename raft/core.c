@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How often the library asks for a snapshot to be sent while nothing comes of it; asking is cheap (install.c keeps what it has begun). */
+enum { INSTALL_TIMEOUT_MS = 1000 };
+
 /* ---- small questions ------------------------------------------------------------------------------------------------ */
 
 struct peer *peer_by_id(struct replica *core, uint32_t id)
@@ -90,14 +93,14 @@ void core_options_defaults(struct core_options *o)
     default_u32(&o->election_timeout_ms, 300);
     default_u32(&o->heartbeat_ms, 60);
     default_u32(&o->tick_ms, 20);
-    default_u32(&o->probe_interval_us, 500);
     default_u32(&o->slow_write_ms, 1000);
     default_u32(&o->balance_after_ms, 5000);
     default_u64(&o->entry_max_bytes, UINT64_C(1) << 20);
     default_u64(&o->unapplied_max_bytes, UINT64_C(64) << 20);
     default_u64(&o->log_retain_bytes, UINT64_C(256) << 20);
+    default_u64(&o->snapshot_interval_bytes, UINT64_C(64) << 20);
     default_u64(&o->batch_max_bytes, UINT64_C(8) << 20);
-    default_u64(&o->hash_interval, 4096);
+    default_u64(&o->hash_interval, 10000);
     default_u32(&o->snapshot_chunk_bytes, 256u << 10);
 }
 
@@ -175,6 +178,7 @@ static void shard_init(struct shard *s, struct replica *core, uint32_t id)
     raft_set_pre_vote(&s->raft, true);
     raft_set_election_timeout(&s->raft, core->options.election_timeout_ms);
     raft_set_heartbeat_timeout(&s->raft, core->options.heartbeat_ms);
+    raft_set_install_snapshot_timeout(&s->raft, INSTALL_TIMEOUT_MS);
     raft_set_max_inflight_entries(&s->raft, MESSAGE_ENTRIES_MAX);
 }
 
@@ -210,6 +214,11 @@ int core_new(struct replica **ret, const struct store_identity *identity, const 
     }
     *ret = core;
     return 0;
+}
+
+void core_stop(struct replica *core)
+{
+    core->broken = true;
 }
 
 void core_free(struct replica *core)
@@ -471,7 +480,7 @@ void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event e
         p->dead = false;
         install_connected(core, node);
     }
-    if (event == CORE_PEER_REFUSED && !p->dead) {
+    if (event == CORE_PEER_REFUSED && !p->dead && !core->options.no_fast_failover) {
         p->dead = true;
         elect_peer_dead(core, p);
     }

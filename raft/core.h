@@ -9,6 +9,7 @@
 #ifndef MUSTER_RAFT_CORE_H
 #define MUSTER_RAFT_CORE_H
 
+#include <muster/raft_host.h>
 #include <muster/replica.h>
 #include <muster/store.h>
 
@@ -40,29 +41,14 @@ struct core_host {
     const struct store_port *port;       /* for snapshots, inside jobs and core_start */
 };
 
-struct core_options {
-    uint64_t seed;
-    uint32_t election_timeout_ms;        /* default 300 */
-    uint32_t heartbeat_ms;               /* default 60 */
-    uint32_t tick_ms;                    /* default 20: how often core_tick wants to be called at least */
-    uint32_t probe_interval_us;          /* default 500: muster.read.probe.interval.us */
-    uint32_t slow_write_ms;              /* default 1000: muster.slow.write.ms */
-    uint32_t balance_after_ms;           /* default 5000; how long all must be calm before leadership moves back. UINT32_MAX: never */
-    uint64_t entry_max_bytes;            /* default 1 MiB */
-    uint64_t unapplied_max_bytes;        /* default 64 MiB, all shards: proposals beyond are BUSY */
-    uint64_t log_retain_bytes;           /* default 256 MiB, all shards: beyond it the shard with most is snapshotted */
-    uint64_t batch_max_bytes;            /* default 8 MiB: one write batch, the last entry may pass it */
-    uint64_t hash_interval;              /* default 4096: state hashes are exchanged at multiples of this index. UINT64_MAX: never */
-    uint32_t snapshot_chunk_bytes;       /* default 256 KiB */
-};
-/* Zero fields take their defaults. */
-void core_options_defaults(struct core_options *options);
-
 /* Makes a replica for the node of this identity (copied). Nothing runs yet. INVALID: the identity is not usable (no such node, too many shards). */
 int  core_new(struct replica **ret, const struct store_identity *identity, const struct core_options *options, const struct core_host *host,
               const struct replica_events *events);
 /* No job may be under way (core_jobs) and no batch be outstanding. Accepts NULL. */
 void core_free(struct replica *core);
+
+/* Nothing leaves and no event is called any more, except snapshot_end: for the time between the decision to close and core_free. */
+void core_stop(struct replica *core);
 
 /* Hand this to store_open, before core_start: it fills the shards from what recovery found. */
 void core_recovery(struct replica *core, struct store_recovery *ret);
@@ -92,17 +78,6 @@ size_t  core_jobs(const struct replica *core);
 /* The jobs under way have run and nobody will hear of them: the simulated process is dead, and core_free comes next. */
 void    core_forget_jobs(struct replica *core);
 
-/* Totals since the start, for metrics and for the simulator's minima. */
-struct core_stats {
-    uint64_t elections_begun, elections_won, elections_fast;     /* fast: on evidence, without waiting for a timeout */
-    uint64_t rounds_sent, rounds_confirmed;
-    uint64_t entries_proposed, entries_applied, entries_cut;
-    uint64_t batches, batches_full;
-    uint64_t snapshots_taken, snapshots_installed, snapshots_sent;
-    uint64_t transfers_begun, transfers_done, transfers_aborted;
-    uint64_t votes_parked, messages_refused, messages_dropped, messages_held;
-    uint64_t stalls, hashes_compared;
-};
 void core_stats(const struct replica *core, struct core_stats *ret);
 /* Bytes of log in memory, all shards. */
 uint64_t core_log_bytes(const struct replica *core);

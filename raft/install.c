@@ -10,6 +10,7 @@
 
 enum {
     ASK_AGAIN_US = 1000000,
+    IDLE_US = 3000000,
     GIVE_UP_US = 30000000
 };
 
@@ -25,7 +26,8 @@ struct sending {
     struct store_snapshot_meta meta;
     uint64_t file_bytes;
     bool busy, closing, offer_again;
-    int64_t active_us;
+    int64_t active_us;                   /* when it was last asked for something */
+    int64_t offered_us;
     uint64_t offset;
     uint8_t *chunk;
     size_t chunk_len;
@@ -84,7 +86,7 @@ static void send_offer(struct sending *x)
     m.snapshot.config_index = x->meta.config_index;
     m.snapshot.config = x->meta.config;
     m.snapshot.file_bytes = x->file_bytes;
-    x->active_us = core->now_us;
+    x->offered_us = core->now_us;
     x->offer_again = false;
     core_post(core, x->shard, x->node, CORE_RAFT, &m);
 }
@@ -106,7 +108,7 @@ static void sending_done(struct core_job *job)
     struct sending *x = CONTAINER_OF(job, struct sending, job);
     struct replica *core = job->core;
     x->busy = false;
-    if (x->closing || x->result != 0) {
+    if (x->closing || core->broken || x->result != 0) {
         if (x->result != 0) {
             log_event(LOG_ERROR, "snapshot_send_failed", "node=%u shard=%u to=%u error=\"%s\"", core->self, x->shard->id, x->node,
                       muster_strerror(x->result));
@@ -126,12 +128,13 @@ void install_offer(struct shard *s, uint32_t node)
 {
     struct replica *core = s->core;
     struct sending *x = sending_find(core, s, node);
-    if (x != NULL && !x->busy && x->file_bytes != 0 && x->meta.index + 1 < s->log.first) {
+    if (x != NULL && !x->busy && x->file_bytes != 0 && x->meta.index + 1 < s->log.first && core->now_us - x->active_us > IDLE_US) {
         sending_free(x);                 /* the log has moved on: what follows this snapshot is gone */
         x = NULL;
     }
     if (x != NULL) {
-        if (!x->busy && (x->offer_again || core->now_us - x->active_us > ASK_AGAIN_US)) {
+        int64_t quiet_us = core->now_us - (x->active_us > x->offered_us ? x->active_us : x->offered_us);
+        if (!x->busy && (x->offer_again || quiet_us > ASK_AGAIN_US)) {
             send_offer(x);               /* the library asks at every heartbeat; the first offer may have been lost */
         }
         return;
@@ -150,6 +153,18 @@ void install_offer(struct shard *s, uint32_t node)
     x->next = core->sendings;
     core->sendings = x;
     job_start(core, &x->job);
+}
+
+uint64_t install_pinned(const struct shard *s)
+{
+    uint64_t index = UINT64_MAX;
+    for (const struct sending *x = s->core->sendings; x != NULL; x = x->next) {
+        bool active = s->core->now_us - x->active_us <= IDLE_US;
+        if (x->shard == s && active && x->file_bytes != 0 && x->meta.index < index) {
+            index = x->meta.index;
+        }
+    }
+    return index;
 }
 
 void install_connected(struct replica *core, uint32_t node)
@@ -399,7 +414,7 @@ static void receiving_done(struct core_job *job)
 {
     struct receiving *x = CONTAINER_OF(job, struct receiving, job);
     x->busy = false;
-    if (x->cancelled) {
+    if (x->cancelled || job->core->broken) {
         receiving_free(x);
         return;
     }

@@ -1,60 +1,11 @@
+#include "codec.h"
 #include "message.h"
 
 #include <string.h>
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
-struct reader {
-    const uint8_t *at;
-    size_t left;
-    bool bad;
-};
-
-static const uint8_t *reader_take(struct reader *r, size_t size)
-{
-    static const uint8_t zeros[8];
-    if (r->bad || r->left < size) {
-        r->bad = true;
-        return zeros;
-    }
-    const uint8_t *p = r->at;
-    r->at += size;
-    r->left -= size;
-    return p;
-}
-
-static uint8_t read_u8(struct reader *r)
-{
-    return *reader_take(r, 1);
-}
-
-static uint16_t read_u16(struct reader *r)
-{
-    return get_le16(reader_take(r, 2));
-}
-
-static uint32_t read_u32(struct reader *r)
-{
-    return get_le32(reader_take(r, 4));
-}
-
-static uint64_t read_u64(struct reader *r)
-{
-    return get_le64(reader_take(r, 8));
-}
-
-static bool read_bool(struct reader *r)
-{
-    uint8_t v = read_u8(r);
-    if (v > 1) {
-        r->bad = true;
-    }
-    return v == 1;
-}
-
 static uint64_t read_term(struct reader *r)
 {
-    uint64_t v = read_u64(r);
+    uint64_t v = reader_u64(r);
     if (v > MESSAGE_TERM_MAX) {
         r->bad = true;
     }
@@ -63,68 +14,11 @@ static uint64_t read_term(struct reader *r)
 
 static uint64_t read_index(struct reader *r)
 {
-    uint64_t v = read_u64(r);
+    uint64_t v = reader_u64(r);
     if (v > MESSAGE_INDEX_MAX) {
         r->bad = true;
     }
     return v;
-}
-
-static struct bytes read_bytes(struct reader *r)
-{
-    uint32_t len = read_u32(r);
-    if (r->bad || len > r->left || len > INT32_MAX) {
-        r->bad = true;
-        return (struct bytes){ NULL, 0 };
-    }
-    return (struct bytes){ reader_take(r, len), (int32_t)len };
-}
-
-/* ---- writing: out grows as needed, bad remembers that a limit was hit -------------------------------------------- */
-
-struct writer {
-    struct buf *out;
-    bool bad;
-};
-
-static uint8_t *writer_add(struct writer *w, size_t size)
-{
-    static uint8_t waste[8];
-    uint8_t *p = w->bad ? NULL : buf_add(w->out, size);
-    if (p == NULL) {
-        w->bad = true;
-        return waste;
-    }
-    return p;
-}
-
-static void write_u8(struct writer *w, uint8_t v)
-{
-    *writer_add(w, 1) = v;
-}
-
-static void write_u16(struct writer *w, uint16_t v)
-{
-    put_le16(writer_add(w, 2), v);
-}
-
-static void write_u32(struct writer *w, uint32_t v)
-{
-    put_le32(writer_add(w, 4), v);
-}
-
-static void write_u64(struct writer *w, uint64_t v)
-{
-    put_le64(writer_add(w, 8), v);
-}
-
-static void write_bytes(struct writer *w, struct bytes b)
-{
-    size_t len = b.len > 0 ? (size_t)b.len : 0;
-    write_u32(w, (uint32_t)len);
-    if (len > 0 && !w->bad && buf_put(w->out, b.ptr, len) != 0) {
-        w->bad = true;
-    }
 }
 
 /* ---- the Raft library's messages --------------------------------------------------------------------------------- */
@@ -137,11 +31,11 @@ static void read_vote(struct reader *r, struct raft_request_vote *v)
 {
     v->version = VERSION_VOTE;
     v->term = read_term(r);
-    v->candidate_id = read_u32(r);
+    v->candidate_id = reader_u32(r);
     v->last_log_index = read_index(r);
     v->last_log_term = read_term(r);
-    v->disrupt_leader = read_bool(r);
-    v->pre_vote = read_bool(r);
+    v->disrupt_leader = reader_bool(r);
+    v->pre_vote = reader_bool(r);
     if (v->term == 0 || v->candidate_id == 0 || v->last_log_term > v->term) {
         r->bad = true;
     }
@@ -149,29 +43,29 @@ static void read_vote(struct reader *r, struct raft_request_vote *v)
 
 static void write_vote(struct writer *w, const struct raft_request_vote *v)
 {
-    write_u64(w, v->term);
-    write_u32(w, (uint32_t)v->candidate_id);
-    write_u64(w, v->last_log_index);
-    write_u64(w, v->last_log_term);
-    write_u8(w, v->disrupt_leader);
-    write_u8(w, v->pre_vote);
+    writer_u64(w, v->term);
+    writer_u32(w, (uint32_t)v->candidate_id);
+    writer_u64(w, v->last_log_index);
+    writer_u64(w, v->last_log_term);
+    writer_u8(w, v->disrupt_leader);
+    writer_u8(w, v->pre_vote);
 }
 
 static void read_vote_result(struct reader *r, struct raft_request_vote_result *v)
 {
     v->version = VERSION_VOTE_RESULT;
     v->term = read_term(r);
-    v->vote_granted = read_bool(r);
-    v->pre_vote = read_bool(r);
+    v->vote_granted = reader_bool(r);
+    v->pre_vote = reader_bool(r);
     v->features = 0;
     v->capacity = 0;
 }
 
 static void write_vote_result(struct writer *w, const struct raft_request_vote_result *v)
 {
-    write_u64(w, v->term);
-    write_u8(w, v->vote_granted);
-    write_u8(w, v->pre_vote);
+    writer_u64(w, v->term);
+    writer_u8(w, v->vote_granted);
+    writer_u8(w, v->pre_vote);
 }
 
 static bool entry_type_known(uint8_t type)
@@ -187,7 +81,7 @@ static void read_append(struct reader *r, struct raft_append_entries *a, struct 
     a->prev_log_term = read_term(r);
     a->leader_commit = read_index(r);
     a->entries = scratch->entries;
-    a->n_entries = read_u32(r);
+    a->n_entries = reader_u32(r);
     if (a->n_entries > MESSAGE_ENTRIES_MAX || a->term == 0 || a->prev_log_term > a->term || (a->prev_log_index == 0) != (a->prev_log_term == 0)) {
         r->bad = true;
     }
@@ -195,8 +89,8 @@ static void read_append(struct reader *r, struct raft_append_entries *a, struct 
     for (unsigned i = 0; i < a->n_entries && !r->bad; i++) {
         struct raft_entry *e = &scratch->entries[i];
         e->term = read_term(r);
-        uint8_t type = read_u8(r);
-        struct bytes data = read_bytes(r);
+        uint8_t type = reader_u8(r);
+        struct bytes data = reader_bytes(r);
         /* Terms in a log never fall and never pass the leader's own: the library relies on it without looking. */
         if (!entry_type_known(type) || e->term == 0 || e->term < term || e->term > a->term) {
             r->bad = true;
@@ -216,16 +110,16 @@ static void read_append(struct reader *r, struct raft_append_entries *a, struct 
 
 static void write_append(struct writer *w, const struct raft_append_entries *a)
 {
-    write_u64(w, a->term);
-    write_u64(w, a->prev_log_index);
-    write_u64(w, a->prev_log_term);
-    write_u64(w, a->leader_commit);
-    write_u32(w, a->n_entries);
+    writer_u64(w, a->term);
+    writer_u64(w, a->prev_log_index);
+    writer_u64(w, a->prev_log_term);
+    writer_u64(w, a->leader_commit);
+    writer_u32(w, a->n_entries);
     for (unsigned i = 0; i < a->n_entries; i++) {
         const struct raft_entry *e = &a->entries[i];
-        write_u64(w, e->term);
-        write_u8(w, (uint8_t)e->type);
-        write_bytes(w, (struct bytes){ e->buf.base, (int32_t)e->buf.len });
+        writer_u64(w, e->term);
+        writer_u8(w, (uint8_t)e->type);
+        writer_bytes(w, (struct bytes){ e->buf.base, (int32_t)e->buf.len });
     }
 }
 
@@ -241,14 +135,14 @@ static void read_append_result(struct reader *r, struct raft_append_entries_resu
 
 static void write_append_result(struct writer *w, const struct raft_append_entries_result *v)
 {
-    write_u64(w, v->term);
-    write_u64(w, v->rejected);
-    write_u64(w, v->last_log_index);
+    writer_u64(w, v->term);
+    writer_u64(w, v->rejected);
+    writer_u64(w, v->last_log_index);
 }
 
 static void read_raft(struct reader *r, struct raft_message *m, struct message_scratch *scratch)
 {
-    uint8_t type = read_u8(r);
+    uint8_t type = reader_u8(r);
     m->type = (enum raft_message_type)type;
     m->server_id = 0;
     m->server_address = "";
@@ -279,7 +173,7 @@ static void read_raft(struct reader *r, struct raft_message *m, struct message_s
 
 static void write_raft(struct writer *w, const struct raft_message *m)
 {
-    write_u8(w, (uint8_t)m->type);
+    writer_u8(w, (uint8_t)m->type);
     switch (m->type) {
     case RAFT_REQUEST_VOTE:
         write_vote(w, &m->request_vote);
@@ -294,9 +188,9 @@ static void write_raft(struct writer *w, const struct raft_message *m)
         write_append_result(w, &m->append_entries_result);
         break;
     case RAFT_TIMEOUT_NOW:
-        write_u64(w, m->timeout_now.term);
-        write_u64(w, m->timeout_now.last_log_index);
-        write_u64(w, m->timeout_now.last_log_term);
+        writer_u64(w, m->timeout_now.term);
+        writer_u64(w, m->timeout_now.last_log_index);
+        writer_u64(w, m->timeout_now.last_log_term);
         break;
     default:
         w->bad = true;
@@ -309,28 +203,28 @@ static void write_raft(struct writer *w, const struct raft_message *m)
 static void read_probe(struct reader *r, struct message_probe *p, struct message_scratch *scratch)
 {
     p->round = read_index(r);
-    p->stamp_us = (int64_t)read_u64(r);
-    p->flags = read_u8(r);
-    p->count = read_u32(r);
+    p->stamp_us = (int64_t)reader_u64(r);
+    p->flags = reader_u8(r);
+    p->count = reader_u32(r);
     p->list = scratch->shards;
     if (p->count > MESSAGE_SHARDS_MAX) {
         r->bad = true;
     }
     for (uint32_t i = 0; i < p->count && !r->bad; i++) {
-        p->list[i].shard = read_u32(r);
+        p->list[i].shard = reader_u32(r);
         p->list[i].term = read_term(r);
     }
 }
 
 static void write_probe(struct writer *w, const struct message_probe *p)
 {
-    write_u64(w, p->round);
-    write_u64(w, (uint64_t)p->stamp_us);
-    write_u8(w, p->flags);
-    write_u32(w, p->count);
+    writer_u64(w, p->round);
+    writer_u64(w, (uint64_t)p->stamp_us);
+    writer_u8(w, p->flags);
+    writer_u32(w, p->count);
     for (uint32_t i = 0; i < p->count; i++) {
-        write_u32(w, p->list[i].shard);
-        write_u64(w, p->list[i].term);
+        writer_u32(w, p->list[i].shard);
+        writer_u64(w, p->list[i].term);
     }
 }
 
@@ -342,7 +236,7 @@ static void read_snapshot(struct reader *r, enum message_type type, struct messa
     if (type == MESSAGE_SNAPSHOT_OFFER) {
         s->last_term = read_term(r);
         s->config_index = read_index(r);
-        s->config = read_bytes(r);
+        s->config = reader_bytes(r);
         s->file_bytes = read_index(r);
         if (s->index == 0 || s->last_term == 0 || s->last_term > s->term || s->config_index > s->index || !message_config_valid(s->config)) {
             r->bad = true;
@@ -352,25 +246,25 @@ static void read_snapshot(struct reader *r, enum message_type type, struct messa
     } else if (type == MESSAGE_SNAPSHOT_CHUNK) {
         s->file_bytes = read_index(r);
         s->offset = read_index(r);
-        s->data = read_bytes(r);
+        s->data = reader_bytes(r);
     }
 }
 
 static void write_snapshot(struct writer *w, enum message_type type, const struct message_snapshot *s)
 {
-    write_u64(w, s->term);
-    write_u64(w, s->index);
+    writer_u64(w, s->term);
+    writer_u64(w, s->index);
     if (type == MESSAGE_SNAPSHOT_OFFER) {
-        write_u64(w, s->last_term);
-        write_u64(w, s->config_index);
-        write_bytes(w, s->config);
-        write_u64(w, s->file_bytes);
+        writer_u64(w, s->last_term);
+        writer_u64(w, s->config_index);
+        writer_bytes(w, s->config);
+        writer_u64(w, s->file_bytes);
     } else if (type == MESSAGE_SNAPSHOT_WANT) {
-        write_u64(w, s->offset);
+        writer_u64(w, s->offset);
     } else if (type == MESSAGE_SNAPSHOT_CHUNK) {
-        write_u64(w, s->file_bytes);
-        write_u64(w, s->offset);
-        write_bytes(w, s->data);
+        writer_u64(w, s->file_bytes);
+        writer_u64(w, s->offset);
+        writer_bytes(w, s->data);
     }
 }
 
@@ -382,10 +276,10 @@ static bool names_shard(enum message_type type)
 int message_decode(struct bytes data, struct message_scratch *scratch, struct message *ret)
 {
     struct reader r = { data.ptr, data.len > 0 ? (size_t)data.len : 0, false };
-    uint8_t type = read_u8(&r);
+    uint8_t type = reader_u8(&r);
     struct message m = { .type = (enum message_type)type };
     if (names_shard(m.type)) {
-        m.shard = read_u32(&r);
+        m.shard = reader_u32(&r);
     }
     switch (type) {
     case MESSAGE_RAFT:
@@ -397,11 +291,11 @@ int message_decode(struct bytes data, struct message_scratch *scratch, struct me
         break;
     case MESSAGE_HANDOVER:
         m.handover.term = read_term(&r);
-        m.handover.target = read_u32(&r);
+        m.handover.target = reader_u32(&r);
         break;
     case MESSAGE_HASH:
         m.hash.index = read_index(&r);
-        m.hash.hash = read_u64(&r);
+        m.hash.hash = reader_u64(&r);
         break;
     case MESSAGE_SNAPSHOT_OFFER:
     case MESSAGE_SNAPSHOT_WANT:
@@ -410,8 +304,8 @@ int message_decode(struct bytes data, struct message_scratch *scratch, struct me
         read_snapshot(&r, m.type, &m.snapshot);
         break;
     case MESSAGE_APP:
-        m.app.channel = read_u16(&r);
-        m.app.data = read_bytes(&r);
+        m.app.channel = reader_u16(&r);
+        m.app.data = reader_bytes(&r);
         break;
     default:
         return MUSTER_E_MALFORMED;
@@ -427,9 +321,9 @@ int message_encode(struct buf *out, const struct message *m)
 {
     struct writer w = { out, false };
     size_t start = out->len;
-    write_u8(&w, (uint8_t)m->type);
+    writer_u8(&w, (uint8_t)m->type);
     if (names_shard(m->type)) {
-        write_u32(&w, m->shard);
+        writer_u32(&w, m->shard);
     }
     switch (m->type) {
     case MESSAGE_RAFT:
@@ -440,12 +334,12 @@ int message_encode(struct buf *out, const struct message *m)
         write_probe(&w, &m->probe);
         break;
     case MESSAGE_HANDOVER:
-        write_u64(&w, m->handover.term);
-        write_u32(&w, m->handover.target);
+        writer_u64(&w, m->handover.term);
+        writer_u32(&w, m->handover.target);
         break;
     case MESSAGE_HASH:
-        write_u64(&w, m->hash.index);
-        write_u64(&w, m->hash.hash);
+        writer_u64(&w, m->hash.index);
+        writer_u64(&w, m->hash.hash);
         break;
     case MESSAGE_SNAPSHOT_OFFER:
     case MESSAGE_SNAPSHOT_WANT:
@@ -454,8 +348,8 @@ int message_encode(struct buf *out, const struct message *m)
         write_snapshot(&w, m->type, &m->snapshot);
         break;
     case MESSAGE_APP:
-        write_u16(&w, m->app.channel);
-        write_bytes(&w, m->app.data);
+        writer_u16(&w, m->app.channel);
+        writer_bytes(&w, m->app.data);
         break;
     }
     if (w.bad) {
@@ -471,15 +365,15 @@ bool message_config_valid(struct bytes data)
 {
     enum { SERVERS_MAX = 64, ADDRESS_MAX = 255 };
     struct reader r = { data.ptr, data.len > 0 ? (size_t)data.len : 0, false };
-    if (read_u8(&r) != 1) {
+    if (reader_u8(&r) != 1) {
         return false;
     }
-    uint64_t count = read_u64(&r);
+    uint64_t count = reader_u64(&r);
     if (r.bad || count == 0 || count > SERVERS_MAX) {
         return false;
     }
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t id = read_u64(&r);
+        uint64_t id = reader_u64(&r);
         if (r.bad || id == 0 || id > UINT32_MAX) {
             return false;
         }
@@ -488,7 +382,7 @@ bool message_config_valid(struct bytes data)
             return false;
         }
         reader_take(&r, (size_t)(end - r.at) + 1);
-        uint8_t role = read_u8(&r);
+        uint8_t role = reader_u8(&r);
         if (r.bad || role > RAFT_SPARE) {
             return false;
         }

@@ -44,8 +44,8 @@ static void gather_term(struct shard *s)
 
 static void gather_mark(struct shard *s)
 {
-    if (!s->mark_wanted) {
-        return;
+    if (!s->mark_wanted || (s->queued_from != 0 && s->queued_from <= s->mark.index)) {
+        return;                          /* the log names a snapshot only when it has, or has had, all entries up to there */
     }
     struct store_record *r = add_record(s->core);
     r->kind = STORE_SNAPSHOT;
@@ -119,11 +119,11 @@ void persist_start(struct replica *core)
         if (!entries) {
             continue;                    /* a full disk still takes votes: the store keeps a reserve for them */
         }
-        gather_mark(s);
         if (room > 0) {
             uint64_t taken = gather_entries(s, room);
             room -= taken < room ? taken : room;
         }
+        gather_mark(s);
     }
     if (core->record_count == 0) {
         return;
@@ -177,6 +177,9 @@ static void batch_done(struct replica *core)
     core_release_held(core);
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
+        if (s->writing_to != 0) {
+            entries_durable(s, s->writing_to);
+        }
         if (s->mark_writing) {
             s->mark_writing = false;
             if (s->mark_written.install) {
@@ -184,9 +187,6 @@ static void batch_done(struct replica *core)
             } else {
                 snapshot_marked(s, &s->mark_written);
             }
-        }
-        if (s->writing_to != 0) {
-            entries_durable(s, s->writing_to);
         }
     }
 }

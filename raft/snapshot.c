@@ -100,7 +100,7 @@ static void taking_done(struct core_job *job)
     struct taking *t = CONTAINER_OF(job, struct taking, job);
     struct replica *core = job->core;
     t->busy = false;
-    if (t->cancelled) {
+    if (t->cancelled || core->broken) {
         taking_free(core);
         return;
     }
@@ -142,15 +142,16 @@ static void take(struct shard *s)
     t->meta.term = log_get(&s->log, s->applied)->term;
     t->meta.config_index = s->raft.configuration_committed_index;
     t->meta.config = (struct bytes){ t->config.ptr, (int32_t)t->config.len };
+    s->snapshot_bytes = s->applied_bytes;
     core->taking = t;
     core->events.snapshot_begin(core->events.ctx, s->id, &t->meta.state_hash);
     taking_next(t, TAKING_CREATE);
 }
 
-/* Something new to save, all of it on disk, and nothing else going on with this shard's snapshots. */
+/* Something new to save, and nothing else going on with this shard's snapshots. */
 static bool may_take(const struct shard *s)
 {
-    return s->applied > s->snapshot_index && s->raft.last_stored >= s->applied && !s->mark_wanted && !s->mark_writing && !s->installing &&
+    return s->applied > s->snapshot_index && !s->mark_wanted && !s->mark_writing && !s->installing &&
            s->receiving == NULL && log_get(&s->log, s->applied) != NULL;
 }
 
@@ -170,6 +171,10 @@ void snapshot_tick(struct replica *core)
             s->snapshot_hint = false;    /* nothing new, only the tail that the log kept */
             want_mark(s, s->snapshot_index, s->snapshot_term, false);
         }
+        if (s->applied_bytes - s->snapshot_bytes >= core->options.snapshot_interval_bytes && may_take(s)) {
+            take(s);
+            return;
+        }
         if (s->log.bytes > 2 * tail_bytes(core) && may_take(s) && (most == NULL || s->log.bytes > most->log.bytes)) {
             most = s;
         }
@@ -187,6 +192,10 @@ void snapshot_marked(struct shard *s, const struct mark *mark)
     }
     if (mark->index > s->snapshot_index) {
         uint64_t keep = log_tail(&s->log, mark->index, tail_bytes(core));
+        uint64_t pinned = install_pinned(s);
+        if (pinned < keep && pinned + 1 >= s->log.first && core_log_bytes(core) < 2 * core->options.log_retain_bytes) {
+            keep = pinned + 1;           /* else that node would need the next snapshot as soon as it has this one */
+        }
         struct raft_event event = { .type = RAFT_SNAPSHOT };
         event.snapshot.metadata.index = mark->index;
         event.snapshot.metadata.term = mark->term;

@@ -97,6 +97,7 @@ struct shard {
     uint64_t snapshot_index, snapshot_term;
     uint64_t config_index;               /* of the newest committed configuration */
     struct buf config;                   /* ... as the library encodes it */
+    uint64_t applied_bytes, snapshot_bytes;      /* entries applied since the start; as of the last snapshot */
     uint64_t disk_trim;                  /* the log on disk begins behind this entry */
     bool snapshot_hint;
     struct receiving *receiving;         /* a snapshot that arrives or is being restored */
@@ -231,6 +232,7 @@ void install_offer(struct shard *s, uint32_t node);
 void install_wanted(struct shard *s, struct raft_update *update);        /* the library agrees: replace the state */
 void install_marked(struct shard *s, const struct mark *mark);
 int  install_message(struct replica *core, struct peer *p, const struct message *m);
+uint64_t install_pinned(const struct shard *s);          /* the entry after this one is wanted by a node that is being sent a snapshot */
 void install_connected(struct replica *core, uint32_t node);
 void install_tick(struct replica *core);
 void install_close(struct replica *core);

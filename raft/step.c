@@ -316,6 +316,7 @@ void shard_apply(struct shard *s)
         s->applied = index;
         s->pending_bytes -= entry_bytes(e);
         core->pending_bytes -= entry_bytes(e);
+        s->applied_bytes += entry_bytes(e);
         core->stats.entries_applied++;
         struct bytes data = { e->data, e->type == RAFT_COMMAND ? (int32_t)e->len : 0 };
         core->events.apply(core->events.ctx, s->id, index, e->term, data);

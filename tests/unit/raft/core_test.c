@@ -73,7 +73,7 @@ static void test_elects_one_leader_per_shard(void **state)
     start(&w, 1, 3, 4);
     for (uint32_t s = 0; s < 4; s++) {
         assert_non_null(world_leader(&w, s));
-        assert_int_equal(world_leader(&w, s)->id, s % 3 + 1);    /* the preferred one asks first */
+        assert_int_equal(world_leader(&w, s)->id, s % 3 + 1); /* the preferred one asks first */
     }
     world_fini(&w);
 }
@@ -185,7 +185,7 @@ static void test_frozen_leader(void **state)
         uint64_t before = old->shards[0].reads;
         world_resume(&w, old->id);
         old->shards[0].read_round = 0;
-        world_read(&w, old, 0);          /* it still believes that it leads */
+        world_read(&w, old, 0); /* it still believes that it leads */
         assert_true(world_settle(&w, 2 * SECOND));
         assert_int_equal(old->shards[0].reads, before);
         load(&w, 100 * MS);
@@ -203,7 +203,7 @@ static void test_cut_off_leader_confirms_nothing(void **state)
     load(&w, 100 * MS);
     struct node *old = world_leader(&w, 0);
     world_isolate(&w, old->id, true);
-    world_run(&w, 2 * MS);               /* what was on its way has arrived */
+    world_run(&w, 2 * MS); /* what was on its way has arrived */
     uint64_t before = old->shards[0].reads;
     uint64_t applied = old->shards[0].applied;
     old->shards[0].read_round = 0;
@@ -319,7 +319,7 @@ static void test_leadership_goes_home(void **state)
     assert_int_not_equal(world_leader(&w, 1)->id, 2);
     world_restart(&w, 2);
     load(&w, SECOND);
-    assert_int_not_equal(world_leader(&w, 1)->id, 2);    /* not yet: it must have been calm for a while */
+    assert_int_not_equal(world_leader(&w, 1)->id, 2); /* not yet: it must have been calm for a while */
     load(&w, 4 * SECOND);
     for (uint32_t s = 0; s < 4; s++) {
         assert_int_equal(world_leader(&w, s)->id, s % 3 + 1);

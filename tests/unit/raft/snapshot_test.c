@@ -142,7 +142,7 @@ static void test_transfer_of_a_snapshot_is_resumed(void **state)
     world_restart(&w, id);
     unsigned cuts = 0;
     for (; stats_of(&w, id).snapshots_installed == 0 && cuts < 30; cuts++) {
-        world_run(&w, 150 * MS);         /* long enough for some chunks, too short for all */
+        world_run(&w, 150 * MS); /* long enough for some chunks, too short for all */
         world_isolate(&w, id, true);
         world_run(&w, 400 * MS);
         world_isolate(&w, id, false);
@@ -189,7 +189,7 @@ static void test_hint_trims_an_idle_shard(void **state)
     assert_int_equal(n->trim_count, 1);
     assert_int_equal(n->trims[0].shard, 1);
     assert_int_equal(n->trims[0].index, n->shards[1].applied);
-    core_snapshot_hint(n->core, 1);      /* nothing new: the log is trimmed again, no snapshot is made */
+    core_snapshot_hint(n->core, 1); /* nothing new: the log is trimmed again, no snapshot is made */
     world_run(&w, 200 * MS);
     assert_int_equal(n->trim_count, 2);
     assert_int_equal(stats_of(&w, 1).snapshots_taken, 1);

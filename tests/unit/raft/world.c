@@ -57,7 +57,7 @@ static void post(struct world *w, uint32_t from, uint32_t to, enum core_class cl
 {
     struct packet *p = malloc(sizeof *p + (size_t)data.len);
     assert_non_null(p);
-    *p = (struct packet){ .at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len };
+    *p = (struct packet){.at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len};
     p->to_life = w->nodes[to - 1].life;
     memcpy(p->data, data.ptr, (size_t)data.len);
     schedule(w, p);
@@ -87,7 +87,7 @@ static void host_job(void *ctx, struct core_job *job)
     struct node *n = ctx;
     struct world_job *j = malloc(sizeof *j);
     assert_non_null(j);
-    *j = (struct world_job){ .at_us = n->world->now_us + 200 + delay(n->world), .job = job };
+    *j = (struct world_job){.at_us = n->world->now_us + 200 + delay(n->world), .job = job};
     struct world_job **at = &n->jobs;
     while (*at != NULL) {
         at = &(*at)->next;
@@ -226,17 +226,17 @@ static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_has
 static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
 {
     struct node *n = ctx;
-    static uint8_t given[WORLD_NODES][WORLD_SHARDS][300000];     /* borrowed until the next call for the same shard */
+    static uint8_t given[WORLD_NODES][WORLD_SHARDS][300000]; /* borrowed until the next call for the same shard */
     uint8_t *data = given[n->id - 1][shard];
     const size_t size = sizeof given[0][0];
     struct world_shard *s = &n->shards[shard];
     assert_true(s->frozen && budget > 0);
     for (size_t i = 16; data[size - 1] == 0 && i < size; i++) {
-        data[i] = (uint8_t)(hash_bytes(&i, sizeof i, 1) | 1);    /* does not compress: transfers take several chunks */
+        data[i] = (uint8_t)(hash_bytes(&i, sizeof i, 1) | 1); /* does not compress: transfers take several chunks */
     }
     put_le64(data, s->frozen_hash);
     put_le64(data + 8, s->frozen_commands);
-    *ret = (struct bytes){ data, s->frozen_given ? 0 : (int32_t)size };
+    *ret = (struct bytes){data, s->frozen_given ? 0 : (int32_t)size};
     s->frozen_given = true;
 }
 
@@ -278,7 +278,7 @@ static void on_fatal(void *ctx, const char *text)
 
 static struct store_identity identity_of(const struct world *w, uint32_t id)
 {
-    struct store_identity identity = { .node_id = id, .shard_count = w->shard_count, .hash_version = 1, .peer_count = w->node_count };
+    struct store_identity identity = {.node_id = id, .shard_count = w->shard_count, .hash_version = 1, .peer_count = w->node_count};
     memset(identity.cluster_id.b, 7, sizeof identity.cluster_id.b);
     for (uint32_t i = 0; i < w->node_count; i++) {
         identity.peers[i].node_id = i + 1;
@@ -291,10 +291,10 @@ static struct store_identity identity_of(const struct world *w, uint32_t id)
 
 static void store_up(struct node *n, struct store_recovery *recovery)
 {
-    const struct store_options options = { .shard_count = n->world->shard_count,
-                                           .segment_bytes = 1 << 20,
-                                           .reserve_bytes = 1 << 16,
-                                           .entry_max_bytes = 1 << 20 };
+    const struct store_options options = {.shard_count = n->world->shard_count,
+                                          .segment_bytes = 1 << 20,
+                                          .reserve_bytes = 1 << 16,
+                                          .entry_max_bytes = 1 << 20};
     struct store_report report;
     int rc = store_open(&n->store, &n->port, &options, recovery, &report);
     if (rc != 0) {
@@ -305,15 +305,12 @@ static void store_up(struct node *n, struct store_recovery *recovery)
 static void node_up(struct node *n)
 {
     struct world *w = n->world;
-    const struct core_host host = { .ctx = n,
-                                    .persist = host_persist,
-                                    .send = host_send,
-                                    .job = host_job,
-                                    .trim = host_trim,
-                                    .flush = host_flush,
-                                    .port = &n->port };
-    const struct replica_events events = { n,           on_role,           on_apply,        on_confirmed,  on_restore_begin, on_restore_data, on_restored,
-                                           on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash, on_message,       on_peer,         on_fatal };
+    const struct core_host host = {
+        .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
+    const struct replica_events events = {
+        n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
+        on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
+        on_peer,     on_fatal};
     struct store_identity identity = identity_of(w, n->id);
     struct core_options options = w->options;
     options.seed = prng_next(&w->prng);
@@ -367,7 +364,7 @@ static void node_down(struct node *n)
     n->store = NULL;
     n->records = NULL;
     n->up = false;
-    world_resume(n->world, n->id);       /* what waited is lost with the process */
+    world_resume(n->world, n->id); /* what waited is lost with the process */
 }
 
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards)
@@ -452,7 +449,8 @@ static void deliver(struct world *w)
     w->packets = p->next;
     struct node *to = world_node(w, p->to);
     struct node *from = world_node(w, p->from);
-    bool lost = !to->up || to->life != p->to_life || w->cut[p->from][p->to] || (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
+    bool lost =
+        !to->up || to->life != p->to_life || w->cut[p->from][p->to] || (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
     if (!lost && to->paused) {
         struct packet **at = &to->socket;
         while (*at != NULL) {
@@ -463,7 +461,7 @@ static void deliver(struct world *w)
         return;
     }
     if (!lost) {
-        assert_int_equal(core_receive(to->core, p->from, (struct bytes){ p->data, (int32_t)p->len }, w->now_us), 0);
+        assert_int_equal(core_receive(to->core, p->from, (struct bytes){p->data, (int32_t)p->len}, w->now_us), 0);
         world_flush(w, to);
     }
     free(p);
@@ -548,7 +546,8 @@ struct node *world_leader(struct world *w, uint32_t shard)
     struct node *best = NULL;
     for (uint32_t i = 0; i < w->node_count; i++) {
         struct node *n = &w->nodes[i];
-        if (n->up && !n->paused && n->shards[shard].role == REPLICA_SERVING && (best == NULL || n->shards[shard].term > best->shards[shard].term)) {
+        if (n->up && !n->paused && n->shards[shard].role == REPLICA_SERVING &&
+            (best == NULL || n->shards[shard].term > best->shards[shard].term)) {
             best = n;
         }
     }
@@ -563,7 +562,8 @@ static bool settled(struct world *w, uint32_t shard)
     }
     for (uint32_t i = 0; i < w->node_count; i++) {
         const struct node *n = &w->nodes[i];
-        bool reachable = n == leader || (!w->cut[leader->id][n->id] && !w->cut[n->id][leader->id] && !w->hush[leader->id][n->id] && !w->hush[n->id][leader->id]);
+        bool reachable = n == leader || (!w->cut[leader->id][n->id] && !w->cut[n->id][leader->id] && !w->hush[leader->id][n->id] &&
+                                         !w->hush[n->id][leader->id]);
         if (n->up && !n->paused && reachable && n->shards[shard].leader != leader->id) {
             return false;
         }
@@ -677,7 +677,7 @@ int world_propose(struct world *w, struct node *n, uint32_t shard, size_t size)
     assert_true(size >= 16 && size <= sizeof command);
     put_le64(command, n->id);
     put_le64(command + 8, prng_next(&w->prng));
-    int rc = replica_propose(n->core, shard, (struct bytes){ command, (int32_t)size }, &term, &index);
+    int rc = replica_propose(n->core, shard, (struct bytes){command, (int32_t)size}, &term, &index);
     world_flush(w, n);
     return rc;
 }
@@ -710,10 +710,10 @@ void world_show(const struct world *w)
             }
             struct replica_shard_status status;
             replica_status(n->core, s, &status);
-            fprintf(stderr, "shard %u node %u role %d leader %u term %llu entries %llu-%llu commit %llu applied %llu snapshot %llu%s\n", s, n->id,
-                    (int)status.role, status.leader, (unsigned long long)status.term, (unsigned long long)status.first_index,
-                    (unsigned long long)status.last_index, (unsigned long long)status.commit_index, (unsigned long long)status.applied_index,
-                    (unsigned long long)status.snapshot_index, n->fatal);
+            fprintf(stderr, "shard %u node %u role %d leader %u term %llu entries %llu-%llu commit %llu applied %llu snapshot %llu%s\n", s,
+                    n->id, (int)status.role, status.leader, (unsigned long long)status.term, (unsigned long long)status.first_index,
+                    (unsigned long long)status.last_index, (unsigned long long)status.commit_index,
+                    (unsigned long long)status.applied_index, (unsigned long long)status.snapshot_index, n->fatal);
         }
     }
 }

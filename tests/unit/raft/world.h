@@ -14,11 +14,11 @@ struct world_shard {
     uint64_t term;
     uint32_t leader;
     uint64_t applied;
-    uint64_t hash;                       /* over all entries applied, in order */
-    uint64_t commands;                   /* ... with content */
+    uint64_t hash;     /* over all entries applied, in order */
+    uint64_t commands; /* ... with content */
     bool restoring;
-    uint64_t read_round, read_floor;     /* a read that waits for its round: it must see at least this index */
-    uint64_t reads;                      /* confirmed */
+    uint64_t read_round, read_floor; /* a read that waits for its round: it must see at least this index */
+    uint64_t reads;                  /* confirmed */
     uint64_t frozen_hash, frozen_commands;
     bool frozen, frozen_given;
 };
@@ -34,18 +34,21 @@ struct node {
     char dir[64];
     struct store_port port;
     struct world_shard shards[WORLD_SHARDS];
-    int64_t tick_us;                     /* when core_tick is due */
+    int64_t tick_us; /* when core_tick is due */
     /* The outstanding batch: written to the disk when it is due. */
     const struct store_record *records;
     size_t record_count;
     int64_t write_done_us;
-    int64_t write_takes_us;              /* how long the disk takes */
-    int force_result;                    /* what the disk answers instead of 0 */
+    int64_t write_takes_us; /* how long the disk takes */
+    int force_result;       /* what the disk answers instead of 0 */
     struct world_job *jobs;
-    struct packet *socket;               /* while paused */
+    struct packet *socket; /* while paused */
     char fatal[512];
     unsigned life;
-    struct { uint32_t shard; uint64_t index; } trims[64];
+    struct {
+        uint32_t shard;
+        uint64_t index;
+    } trims[64];
     size_t trim_count;
 };
 
@@ -64,30 +67,30 @@ struct world {
     uint32_t *leaders[WORLD_SHARDS];             /* by term */
     uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
     uint64_t messages, bulk_bytes;
-    uint32_t unchecked;                  /* a node whose state is wrong on purpose */
+    uint32_t unchecked; /* a node whose state is wrong on purpose */
 };
 
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards);
-void world_start(struct world *w);               /* all nodes */
+void world_start(struct world *w); /* all nodes */
 void world_fini(struct world *w);
-void world_run(struct world *w, int64_t us);     /* lets that much time pass */
+void world_run(struct world *w, int64_t us); /* lets that much time pass */
 /* Until every shard has one serving leader that all running, connected nodes follow; false after limit_us. */
 bool world_settle(struct world *w, int64_t limit_us);
 /* Until all running nodes have applied the same index everywhere. */
 bool world_even(struct world *w, int64_t limit_us);
-void world_kill(struct world *w, uint32_t id);   /* what was not synced is gone; others see the refusal 1 ms later */
+void world_kill(struct world *w, uint32_t id); /* what was not synced is gone; others see the refusal 1 ms later */
 void world_restart(struct world *w, uint32_t id);
-void world_pause(struct world *w, uint32_t id);  /* as SIGSTOP: connections stay, packets wait */
+void world_pause(struct world *w, uint32_t id); /* as SIGSTOP: connections stay, packets wait */
 void world_resume(struct world *w, uint32_t id);
 void world_isolate(struct world *w, uint32_t id, bool cut);
 struct node *world_node(struct world *w, uint32_t id);
-struct node *world_leader(struct world *w, uint32_t shard);      /* the serving leader of the highest term, NULL */
+struct node *world_leader(struct world *w, uint32_t shard); /* the serving leader of the highest term, NULL */
 /* Proposes a command of this size at the node. */
-int  world_propose(struct world *w, struct node *n, uint32_t shard, size_t size);
+int world_propose(struct world *w, struct node *n, uint32_t shard, size_t size);
 /* At the current leader; false if there is none or it is busy. */
 bool world_put(struct world *w, uint32_t shard, size_t size);
 void world_read(struct world *w, struct node *n, uint32_t shard);
 void world_flush(struct world *w, struct node *n);
-void world_show(const struct world *w);          /* one line per shard and node on standard error: for a failing seed */
+void world_show(const struct world *w); /* one line per shard and node on standard error: for a failing seed */
 
 #endif
