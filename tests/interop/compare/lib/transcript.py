@@ -68,7 +68,7 @@ def compare(script, kafka, muster):
         title = (left or right).title
         step = f"{script}:{idx + 1} {title}"
         if left is None or right is None or left.title != right.title:
-            found.append(Difference(step, "~step", left.title if left else ABSENT, right.title if right else ABSENT))
+            found.append(Difference(step, "~step", _shown(left), _shown(right)))
             break
         if left.request != right.request:
             found.append(Difference(step, "~request", left.request, right.request))
@@ -76,18 +76,45 @@ def compare(script, kafka, muster):
     return found
 
 
+def _shown(row):
+    """A step's title; of a script that broke off, why."""
+    return ABSENT if row is None else ": ".join([row.title] + [text for path, text in row.lines if path == "~failed"])
+
+
+PRESENT = "(present)"
+
+
+def _elements(lines):
+    """The array elements that lines speak of: every prefix of a path that ends in a bracket."""
+    return {path[:at + 1] for path, _ in lines for at, c in enumerate(path) if c == "]"}
+
+
+def _missing(path, elements):
+    """The outermost element of a path that the other side does not have, or the path itself."""
+    for at, c in enumerate(path):
+        if c == "]" and path[:at + 1] not in elements:
+            return path[:at + 1]
+    return path
+
+
 def _compare_lines(step, left, right):
     first, second = dict(left), dict(right)
-    found = []
+    ours, theirs = _elements(right), _elements(left)
+    found = {}
     for path, value in left:
-        if second.get(path, ABSENT) != value:
-            found.append(Difference(step, path, value, second.get(path, ABSENT)))
+        if path in second:
+            if second[path] != value:
+                found[path] = Difference(step, path, value, second[path])
+            continue
+        name = _missing(path, ours)
+        found.setdefault(name, Difference(step, name, value if name == path else PRESENT, ABSENT))
     for path, value in right:
         if path not in first:
-            found.append(Difference(step, path, ABSENT, value))
+            name = _missing(path, theirs)
+            found.setdefault(name, Difference(step, name, ABSENT, value if name == path else PRESENT))
     if not found and [p for p, _ in left] != [p for p, _ in right]:
-        found.append(Difference(step, "~order", "as sent", "another order"))
-    return found
+        return [Difference(step, "~order", "as sent", "another order")]
+    return list(found.values())
 
 
 @dataclass

@@ -205,13 +205,14 @@ def commit_bad_partition(t):
 
 @script("offsets.metadata-limit", "limits")
 def metadata_limit(t):
-    """offset.metadata.max.bytes counts bytes, not characters."""
-    topic = t.topic("li", 4)
+    """offset.metadata.max.bytes counts UTF-16 units, whatever its name says."""
+    topic = t.topic("li", 6)
     group = t.group("limit")
     a = t.conn("A", group)
     t.commit(a, group, [(topic, 0, 1, "m" * 64), (topic, 1, 1, "m" * 65), (topic, 2, 1, "\u00e9" * 32),
-                        (topic, 3, 1, "\u00e9" * 33)])
-    t.fetch(a, group, {topic: [0, 1, 2, 3]})
+                        (topic, 3, 1, "\u00e9" * 64), (topic, 4, 1, "\u00e9" * 65)])
+    t.commit(a, group, [(topic, 4, 1, "\U0001f600" * 32), (topic, 5, 1, "\U0001f600" * 33)])
+    t.fetch(a, group, {topic: [0, 1, 2, 3, 4, 5]})
 
 
 @script("offsets.instance-without-generation")
