@@ -48,7 +48,7 @@ static bool check_form(struct alteration *a)
         return refuse(a, KAFKA_INVALID_REQUEST, arena_printf(arena, "Null value not supported for : %.*s", STR_ARG(names)));
     }
     for (int32_t i = 0; i < a->asked->configs.len; i++) {
-        int operation = a->asked->configs.v[i].config_operation;
+        int8_t operation = a->asked->configs.v[i].config_operation;
         if (operation < 0 || operation >= OP_COUNT) {
             return refuse(a, KAFKA_INVALID_REQUEST, arena_printf(arena, "Unknown operations type %d", operation));
         }
