@@ -157,7 +157,7 @@ static char *expand_ids(struct arena *arena, const char *text)
         if (*text == '#' && isdigit((unsigned char)text[1])) {
             char *end;
             unsigned long n = strtoul(text + 1, &end, 10);
-            to += sprintf(to, "00000000-0000-0000-0000-%012lx", n);
+            to += snprintf(to, 37, "00000000-0000-0000-0000-%012lx", n);
             text = end;
         } else {
             *to++ = *text++;

@@ -1,6 +1,7 @@
 #include "print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void print_text(const char *text, struct buf *out)
@@ -30,14 +31,14 @@ static const char *shorten(const char *at, const char *end, struct buf *out)
     if ((size_t)(end - at) < prefix + 12 || memcmp(at, zeros, prefix) != 0) {
         return at;
     }
-    unsigned n = 0;
-    char digits[13] = {0};
+    char digits[13] = {0}, *rest;
     memcpy(digits, at + prefix, 12);
-    if (sscanf(digits, "%12x", &n) != 1) {
+    unsigned long n = strtoul(digits, &rest, 16);
+    if (*rest != '\0') {
         return at;
     }
     print_text("#", out);
-    print_number(n, out);
+    print_number((int64_t)n, out);
     return at + prefix + 12;
 }
 
