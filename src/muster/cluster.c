@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { ROLE_LEADER = 2, PATH_NODES = CLIENT_NODES_MAX };
+enum { ROLE_LEADER = 2, NODES_MAX = CLIENT_NODES_MAX, ANSWER_MS = 1000 };
 
 /* ---- what the nodes say ---- */
 
@@ -19,7 +19,7 @@ struct node_view {
 };
 struct cluster_view {
     struct str cluster_id;
-    struct node_view nodes[PATH_NODES];
+    struct node_view nodes[NODES_MAX];
     int node_count;
     int shard_count;
     const struct cluster_status_response_node_status *peers; /* as the first node that answered knows them */
@@ -69,7 +69,7 @@ static int fetch_cluster(struct client *c, struct arena *arena, struct cluster_v
     }
     ret->cluster_id = metadata->cluster_id;
     struct client_node *node = client_broker(c, 0);
-    for (int n = 0; node != NULL && n < PATH_NODES; node = client_broker(c, ++n)) {
+    for (int n = 0; node != NULL && n < NODES_MAX; node = client_broker(c, ++n)) {
         struct node_view *view = &ret->nodes[ret->node_count++];
         ask_node(c, node, arena, view);
         if (view->status != NULL && ret->peers == NULL) {
@@ -289,6 +289,7 @@ static int run_status(struct cli *cli)
     if (code != CLI_OK) {
         return code;
     }
+    c.attempt_ms = ANSWER_MS; /* a node that hangs must not keep the others from being shown */
     int rc = fetch_cluster(&c, &cli->arena, cluster);
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
