@@ -115,6 +115,60 @@ void test_snapshot_under_change(void **state)
     arena_fini(&arena);
 }
 
+/* Whatever decodes can be applied, in any order, and the state stays sound: random records over few keys, then all of them away again. */
+void test_any_history_applies(void **state)
+{
+    struct fixture *f = *state;
+    struct prng random;
+    struct arena arena;
+    struct pool pool = {0};
+    arena_init(&arena, 0);
+    prng_seed(&random, 7);
+    struct group_set *set = group_set_new(&pool, 0);
+    for (int step = 0; step < 20000; step++) {
+        char name[2] = {(char)('a' + prng_below(&random, 3)), '\0'};
+        struct uuid id = {{(uint8_t)prng_below(&random, 3)}};
+        bool gone = step >= 15000 || prng_below(&random, 3) == 0;
+        struct record r;
+        struct topic_key topic = {str_of(name)};
+        struct topic_value topic_value = {id, (int32_t)prng_below(&random, 5) - 1, 1, step};
+        struct topic_deleted_key deleted = {id};
+        struct topic_deleted_value deleted_value = {str_of(name), (int64_t)prng_below(&random, 2)};
+        struct config_key config = {2, str_of(name), STR("k")};
+        struct config_value config_value = {str_of(name)};
+        struct topic_end_key end = {id, 0};
+        struct topic_end_value end_value = {step};
+        switch (prng_below(&random, 4)) {
+        case 0:
+            r = wire_record_encode(RECORD_TOPIC, &topic, 0, gone ? NULL : &topic_value, &arena);
+            break;
+        case 1:
+            r = wire_record_encode(RECORD_TOPIC_DELETED, &deleted, 0, gone ? NULL : &deleted_value, &arena);
+            break;
+        case 2:
+            r = wire_record_encode(RECORD_CONFIG, &config, 0, gone ? NULL : &config_value, &arena);
+            break;
+        default:
+            r = wire_record_encode(RECORD_TOPIC_END, &end, 0, gone ? NULL : &end_value, &arena);
+            break;
+        }
+        assert_true(group_apply(set, (uint64_t)step + 1, r, &arena));
+        struct catalog_topic by_name, by_id;
+        if (catalog_find_topic(set, str_of(name), &by_name)) {
+            assert_true(catalog_find_topic_id(set, by_name.id, &by_id) && uuid_eq(by_name.id, by_id.id));
+        }
+        arena_clear(&arena);
+    }
+    struct group_set_counts counts;
+    group_set_counts(set, &counts);
+    assert_int_equal(counts.topics, 0);
+    assert_int_equal(group_set_hash(set), 0);
+    group_set_free(set);
+    assert_int_equal(pool.bytes, 0);
+    arena_fini(&arena);
+    (void)f;
+}
+
 void test_every_rule_was_hit(void **state)
 {
     (void)state;

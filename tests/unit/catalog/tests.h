@@ -30,6 +30,7 @@
     X(test_producer_ids)                                                                                                                   \
     X(test_cursor)                                                                                                                         \
     X(test_snapshot_under_change)                                                                                                          \
+    X(test_any_history_applies)                                                                                                            \
     X(test_every_rule_was_hit)
 
 #define X(name) void name(void **state);
