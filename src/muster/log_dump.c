@@ -94,12 +94,11 @@ const struct cli_command command_log_dump = {
     .summary = "Shows the records of the log, each with the request that caused it.",
     .details =
         "From a data folder (--data) or from a live node (--bootstrap, the first that answers). One line for each record; with --json one\n"
-        "JSON object a line. TIME is the wall clock of the node that wrote the entry. CAUSE is the rule that made the record and the "
-        "request\n"
-        "it was applied to. Entries that a later leader replaced were never committed and are left out unless --all shows them. A "
-        "folder's\n"
-        "log may end in entries that are not committed yet.\n"
-        "A live node shows committed entries that it still has in memory.\n"
+        "JSON object a line. TIME is the wall clock of the node that wrote the entry, RULE the rule that made the record; behind the "
+        "arrow\n"
+        "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
+        "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
+        "shows committed entries that it still has in memory.\n"
         "Damage: everything before it is shown, then its place and kind on standard error, and exit code 4 or 5.",
     .options = dump_options,
     .option_count = COUNT_OF(dump_options),

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CAUSE_WIDTH = 40 };
+enum { RULE_WIDTH = 30 };
 
 /* ---- filter ---- */
 
@@ -76,25 +76,24 @@ void log_printer_fini(struct log_printer *p)
 static void print_header(struct log_printer *p)
 {
     if (!p->header_done && !p->cli->json) {
-        fprintf(p->cli->out, "%5s %9s %5s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "TIME", CAUSE_WIDTH, "CAUSE", "RECORD");
+        fprintf(p->cli->out, "%5s %9s %5s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "TIME", RULE_WIDTH, "RULE", "RECORD <- REQUEST");
     }
     p->header_done = true;
 }
 
-/* The cause in a few words: "join: new member  JoinGroup/9 rdkafka /127.0.0.1". */
-static struct str cause_text(const struct log_entry_cause *cause, struct arena *arena)
+/* The request in a few words: " <- JoinGroup v9 rdkafka /127.0.0.1 "the client's reason"". */
+static struct str request_text(const struct log_entry_cause *cause, struct arena *arena)
 {
-    if (cause == NULL) {
-        return STR("-");
+    const struct wire_api *api = cause != NULL && cause->api_key >= 0 ? wire_api_find(cause->api_key) : NULL;
+    if (api == NULL) {
+        return STR("");
     }
-    const struct wire_api *api = cause->api_key >= 0 ? wire_api_find(cause->api_key) : NULL;
-    struct str text = out_text(cause->rule, arena);
-    if (api != NULL) {
-        text = arena_printf(arena, "%.*s (%s v%d", STR_ARG(text), api->name, cause->api_version);
-        text = str_is_empty(cause->client_id) ? text
-                                              : arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->client_id, arena)));
-        text = str_is_empty(cause->host) ? text : arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->host, arena)));
-        text = arena_printf(arena, "%.*s)", STR_ARG(text));
+    struct str text = arena_printf(arena, " <- %s v%d", api->name, cause->api_version);
+    if (!str_is_empty(cause->client_id)) {
+        text = arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->client_id, arena)));
+    }
+    if (!str_is_empty(cause->host)) {
+        text = arena_printf(arena, "%.*s %.*s", STR_ARG(text), STR_ARG(out_text(cause->host, arena)));
     }
     if (!str_is_empty(cause->reason)) {
         text = arena_printf(arena, "%.*s \"%.*s\"", STR_ARG(text), STR_ARG(out_text(cause->reason, arena)));
@@ -102,13 +101,15 @@ static struct str cause_text(const struct log_entry_cause *cause, struct arena *
     return text;
 }
 
-static void print_line(struct log_printer *p, uint32_t shard, uint64_t index, uint64_t term, struct str time, struct str cause, bool erased,
+static void print_line(struct log_printer *p, const struct log_item *item, struct str time, const struct log_entry_cause *cause,
                        struct str record)
 {
-    int blanks = CAUSE_WIDTH - out_width(cause);
+    struct str rule = cause != NULL ? out_text(cause->rule, &p->scratch) : STR("-");
+    struct str request = request_text(cause, &p->scratch);
+    int blanks = RULE_WIDTH - out_width(rule);
     print_header(p);
-    fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 "  %-24.*s  %.*s%*s  %s%.*s\n", shard, index, term, STR_ARG(time),
-            STR_ARG(cause), blanks > 0 ? blanks : 0, "", erased ? "(erased) " : "", STR_ARG(record));
+    fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 "  %-24.*s  %.*s%*s  %s%.*s%.*s\n", item->shard, item->index, item->term,
+            STR_ARG(time), STR_ARG(rule), blanks > 0 ? blanks : 0, "", item->erased ? "(erased) " : "", STR_ARG(record), STR_ARG(request));
     p->printed++;
 }
 
@@ -132,11 +133,11 @@ static void put_number(struct buf *out, const char *name, int64_t number)
     put(out, text);
 }
 
-static void begin_json(struct buf *out, uint32_t shard, uint64_t index, uint64_t term)
+static void begin_json(struct buf *out, const struct log_item *item)
 {
     char text[96];
     buf_init(out, 0);
-    snprintf(text, sizeof(text), "{\"shard\":%" PRIu32 ",\"index\":%" PRIu64 ",\"term\":%" PRIu64, shard, index, term);
+    snprintf(text, sizeof(text), "{\"shard\":%" PRIu32 ",\"index\":%" PRIu64 ",\"term\":%" PRIu64, item->shard, item->index, item->term);
     put(out, text);
 }
 
@@ -164,17 +165,17 @@ static void put_cause(struct buf *out, const struct log_entry_cause *cause)
 }
 
 /* A line about something that is no record. */
-static void print_bare(struct log_printer *p, uint32_t shard, uint64_t index, uint64_t term, bool erased, const char *kind, struct str text)
+static void print_bare(struct log_printer *p, const struct log_item *item, const char *kind, struct str text)
 {
     if (!p->cli->json) {
-        print_line(p, shard, index, term, STR("-"), STR("-"), erased, text);
+        print_line(p, item, STR("-"), NULL, text);
         return;
     }
     struct buf out;
-    begin_json(&out, shard, index, term);
+    begin_json(&out, item);
     put_str(&out, "entry", str_of(kind));
     put_str(&out, "text", text);
-    put(&out, erased ? ",\"erased\":true" : "");
+    put(&out, item->erased ? ",\"erased\":true" : "");
     end_json(p, &out);
 }
 
@@ -182,7 +183,7 @@ static void print_record_json(struct log_printer *p, const struct log_item *item
                               const struct log_entry_cause *cause, struct record record)
 {
     struct buf out;
-    begin_json(&out, item->shard, item->index, item->term);
+    begin_json(&out, item);
     put_str(&out, "time", out_time(entry->wall_ms, &p->scratch));
     put_number(&out, "wallMs", entry->wall_ms);
     put_number(&out, "shardClockMs", entry->shard_clock_ms);
@@ -201,7 +202,7 @@ static void print_command(struct log_printer *p, const struct log_item *item)
     int rc = wire_decode(&wire_log_entry, 0, item->payload, &p->scratch, &entry, NULL);
     if (rc < 0) {
         p->unreadable = true;
-        print_bare(p, item->shard, item->index, item->term, item->erased, "unreadable",
+        print_bare(p, item, "unreadable",
                    arena_printf(&p->scratch, "(unreadable entry of %d bytes: %s)", item->payload.len, muster_strerror(rc)));
         return;
     }
@@ -216,8 +217,7 @@ static void print_command(struct log_printer *p, const struct log_item *item)
         if (p->cli->json) {
             print_record_json(p, item, &entry, cause, record);
         } else {
-            print_line(p, item->shard, item->index, item->term, time, cause_text(cause, &p->scratch), item->erased,
-                       log_record_text(record, &p->scratch));
+            print_line(p, item, time, cause, log_record_text(record, &p->scratch));
         }
     }
 }
@@ -232,8 +232,7 @@ void log_print_item(struct log_printer *p, const struct log_item *item)
         print_command(p, item);
     } else if (passes_bare(&p->filter) && p->filter.all) {
         bool barrier = item->kind == LOG_BARRIER;
-        print_bare(p, item->shard, item->index, item->term, item->erased, barrier ? "barrier" : "configuration",
-                   barrier ? STR("(barrier)") : STR("(configuration of the shard)"));
+        print_bare(p, item, barrier ? "barrier" : "configuration", barrier ? STR("(barrier)") : STR("(configuration of the shard)"));
     }
 }
 
@@ -246,7 +245,8 @@ void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta 
     if (p->filter.shard >= 0 && p->filter.shard != (int64_t)meta->shard) {
         return;
     }
-    print_bare(p, meta->shard, meta->index, meta->term, false, "snapshot",
+    struct log_item item = {.shard = meta->shard, .index = meta->index, .term = meta->term};
+    print_bare(p, &item, "snapshot",
                arena_printf(&p->scratch, "(snapshot of everything up to here, state hash %016" PRIx64 ")", meta->state_hash));
 }
 
@@ -256,13 +256,14 @@ void log_print_state(struct log_printer *p, const struct store_record *record)
     if (!p->filter.all || !passes_bare(&p->filter) || (p->filter.shard >= 0 && p->filter.shard != (int64_t)record->shard)) {
         return;
     }
+    struct log_item item = {.shard = record->shard, .index = record->index, .term = record->term};
     if (record->kind == STORE_TERM) {
-        print_bare(p, record->shard, 0, record->term, false, "term",
+        print_bare(p, &item, "term",
                    record->vote != 0
                        ? arena_printf(&p->scratch, "(term %" PRIu64 ", vote for node %" PRIu64 ")", record->term, record->vote)
                        : arena_printf(&p->scratch, "(term %" PRIu64 ", no vote)", record->term));
     } else if (record->kind == STORE_SNAPSHOT) {
-        print_bare(p, record->shard, record->index, record->term, false, "snapshotInUse",
+        print_bare(p, &item, "snapshotInUse",
                    arena_printf(&p->scratch, "(snapshot in use, entries up to %" PRIu64 " no longer needed%s)", record->trim,
                                 record->entry_type == 1 ? "; it replaced the log" : ""));
     }

@@ -28,6 +28,7 @@ static const struct {
     {NULL, "StateTimestampMs", SHOW_NOT},
     {NULL, "CommitClockMs", SHOW_NOT},
     {NULL, "TopicsHash", SHOW_NOT},
+    {NULL, "AssignmentsSince", SHOW_NOT},
     {"ClassicGroup", "State", SHOW_CLASSIC_STATE},
     {"ClassicMember", "Metadata", SHOW_SUBSCRIPTION},
     {"ConsumerGroupMemberMetadata", "Metadata", SHOW_SUBSCRIPTION},
@@ -219,8 +220,10 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
     }
 }
 
-static bool is_null(const struct wire_field *field, const void *at)
+/* Null, no UUID, or -1 where that stands for nothing. */
+static bool is_unset(const struct wire_field *field, const void *at)
 {
+    bool minus_one = field->has_default && field->default_number == -1;
     switch (field->kind) {
     case WIRE_STRING:
         return ((const struct str *)at)->len < 0;
@@ -230,6 +233,12 @@ static bool is_null(const struct wire_field *field, const void *at)
         return ((const struct any_array *)at)->len < 0;
     case WIRE_STRUCT:
         return field->nullable_from >= 0 && *(const void *const *)at == NULL;
+    case WIRE_UUID:
+        return uuid_is_zero(*(const struct uuid *)at);
+    case WIRE_INT32:
+        return minus_one && *(const int32_t *)at == -1;
+    case WIRE_INT64:
+        return minus_one && *(const int64_t *)at == -1;
     default:
         return false;
     }
@@ -243,8 +252,7 @@ static void put_fields(struct line *l, const struct wire_type *type, int16_t ver
         const struct wire_field *field = &type->fields[i];
         const void *at = (const uint8_t *)value + field->offset;
         bool carried = version >= field->min_version && version <= field->max_version;
-        bool unset = field->has_default && field->default_number == -1 && field->kind == WIRE_INT64 && *(const int64_t *)at == -1;
-        if (!carried || unset || is_null(field, at) || shown_as(l->record, field) == SHOW_NOT) {
+        if (!carried || is_unset(field, at) || shown_as(l->record, field) == SHOW_NOT) {
             continue;
         }
         put(l, str_of(first ? "" : between));

@@ -100,7 +100,7 @@ static void shows_each_record_with_its_cause(void **state)
     assert_int_equal(lines_of(r.out), 1 + 1 + 2 + 2 + 1 + 1 + 1 + 1);
     assert_non_null(strstr(r.out, "SHARD     INDEX  TERM  TIME"));
     assert_non_null(
-        strstr(r.out, "    1         3     1  2026-09-21T14:13:20.000Z  join: new member (JoinGroup v4 app /127.0.0.1) \"first start\""));
+        strstr(r.out, "    1         3     1  2026-09-21T14:13:20.000Z  join: new member                ClassicGroup GroupId=g"));
     assert_non_null(strstr(r.out, "ClassicGroup GroupId=g : ProtocolType=consumer Generation=1 State=Stable ProtocolName=range Leader=m1"));
     assert_non_null(strstr(r.out, "Protocols=[Name=range Metadata=topics(orders)]"));
     assert_non_null(strstr(r.out, "ClassicAssignment GroupId=g MemberId=m1 : Generation=1 Assignment=orders[0,1]"));
@@ -108,6 +108,7 @@ static void shows_each_record_with_its_cause(void **state)
     assert_non_null(strstr(r.out, "OffsetCommit group=g topic=orders partition=1 : tombstone"));
     assert_non_null(strstr(r.out, "ClassicGroup GroupId=h : tombstone"));
     assert_non_null(strstr(r.out, "Topic Name=orders : TopicId=AQIDAAAAAAAAAAAAAAAAAA Partitions=3"));
+    assert_non_null(strstr(r.out, " <- JoinGroup v4 app /127.0.0.1 \"first start\"\n"));
     assert_null(strstr(r.out, "offset=99"));
     run_fini(&r);
 }
