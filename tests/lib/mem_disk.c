@@ -216,6 +216,34 @@ void mem_dir_change(struct mem_disk *d, const struct dir_op *op)
     mem_dir_apply(&d->now, op);
 }
 
+static bool op_means(const struct dir_op *op, const char *name)
+{
+    return strcmp(op->name, name) == 0 || (op->kind == DIR_RENAME && strcmp(op->to, name) == 0);
+}
+
+/* A change that follows lost ones may reach the disk all the same, unless a lost one was about the same file. */
+static bool op_stands_alone(const struct mem_disk *d, size_t from, size_t i)
+{
+    for (size_t k = from; k < i; k++) {
+        if (op_means(&d->ops[k], d->ops[i].name) || op_means(&d->ops[i], d->ops[k].name)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Changes of the folder come to disk in order up to some point; behind it, only removals that depend on nothing lost may have. */
+void mem_ops_crash(struct mem_disk *d, struct prng *random)
+{
+    size_t kept = (size_t)prng_below(random, d->op_count + 1);
+    for (size_t i = 0; i < d->op_count; i++) {
+        bool early = i >= kept && d->ops[i].kind == DIR_REMOVE && op_stands_alone(d, kept, i) && prng_below(random, 2) == 0;
+        if (i < kept || early) {
+            mem_dir_apply(&d->synced, &d->ops[i]);
+        }
+    }
+}
+
 /* ---- what nobody can reach any more ----------------------------------------------------------------------------------------- */
 
 static bool dir_has(const struct dir *dir, const struct inode *n)

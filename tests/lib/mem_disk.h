@@ -79,6 +79,7 @@ void mem_dir_remove(struct dir *dir, const char *text);
 void mem_dir_copy(struct dir *to, const struct dir *from);
 void mem_dir_apply(struct dir *dir, const struct dir_op *op);
 void mem_dir_change(struct mem_disk *d, const struct dir_op *op);
+void mem_ops_crash(struct mem_disk *d, struct prng *random);
 void mem_collect(struct mem_disk *d); /* frees what nobody can reach any more */
 
 #endif

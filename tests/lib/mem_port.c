@@ -416,10 +416,7 @@ void mem_disk_crash(struct mem_disk *d, struct prng *random)
     for (size_t i = 0; i < d->process_count; i++) {
         process_end(d->processes[i]);
     }
-    size_t kept = (size_t)prng_below(random, d->op_count + 1);
-    for (size_t i = 0; i < kept; i++) {
-        mem_dir_apply(&d->synced, &d->ops[i]);
-    }
+    mem_ops_crash(d, random);
     d->op_count = 0;
     mem_dir_copy(&d->now, &d->synced);
     for (size_t i = 0; i < d->inode_count; i++) {

@@ -1,5 +1,6 @@
 /* damage_test.c: torn writes are dropped, everything else that is wrong is refused, and nothing wrong is ever handed over. */
 #include "fixture.h"
+#include "format.h"
 
 #define SEGMENT_1 "log-0000000000000001.seg"
 #define SEGMENT_2 "log-0000000000000002.seg"
@@ -297,6 +298,41 @@ static void a_batch_inside_a_payload_is_only_a_payload(void **state)
     box_fini(&other);
 }
 
+/* It was synced before the segment got its name, so it cannot be torn. */
+static void a_bad_first_batch_is_corruption_even_alone(void **state)
+{
+    struct box *b = *state;
+    assert_int_equal(box_open(b), 0);
+    box_kill(b);
+    mem_disk_flip(b->disk, SEGMENT_1, SEGMENT_HEADER_BYTES + 60, 1);
+    assert_int_equal(box_open(b), MUSTER_E_CORRUPT);
+    assert_non_null(strstr(b->report.text, "first batch"));
+}
+
+/* A checkpoint with right checksums that tells another story than the segments before: no accident of the disk, but not to be believed. */
+static void a_checkpoint_must_agree_with_what_came_before(void **state)
+{
+    struct box *b = *state;
+    struct segment_header h;
+    uint8_t copy[4096];
+    size_t len = BATCH_HEADER_BYTES + CHECKPOINT_RECORD_BYTES * TWIN_SHARDS;
+    assert_int_equal(box_open(b), 0);
+    box_fill(b, 0, 1, 60, 1, "a payload of some length");
+    box_kill(b);
+    assert_null(mem_disk_file(b->disk, SEGMENT_3).ptr);
+    for (size_t field = 0; field < 6; field++) {
+        struct mem_disk *disk = mem_disk_clone(b->disk);
+        memcpy(copy, mem_disk_file(disk, SEGMENT_2).ptr, sizeof(copy));
+        assert_int_equal(store_segment_decode(copy, sizeof(copy), &h), 0);
+        copy[SEGMENT_HEADER_BYTES + BATCH_HEADER_BYTES + RECORD_HEADER_BYTES + 8 * field]++;
+        store_batch_end(copy + SEGMENT_HEADER_BYTES, len, h.salt, h.first_sequence, TWIN_SHARDS);
+        mem_disk_put(disk, SEGMENT_2, copy, sizeof(copy));
+        assert_int_equal(box_open_disk(b, disk), MUSTER_E_CORRUPT);
+        assert_string_equal(b->report.corrupt_file, SEGMENT_2);
+        mem_disk_free(disk);
+    }
+}
+
 static void a_newer_format_is_refused(void **state)
 {
     struct box *b = *state;
@@ -369,6 +405,8 @@ int main(void)
         TEST(an_empty_or_foreign_segment_is_corruption),
         TEST(a_segment_of_another_log_is_corruption),
         TEST(a_batch_inside_a_payload_is_only_a_payload),
+        TEST(a_bad_first_batch_is_corruption_even_alone),
+        TEST(a_checkpoint_must_agree_with_what_came_before),
         TEST(a_newer_format_is_refused),
         TEST(a_log_that_was_deleted_is_not_a_new_one),
         TEST(a_snapshot_that_the_log_needs_must_be_there_and_good),

@@ -191,6 +191,24 @@ static void trimming_removes_what_nobody_needs(void **state)
     assert_int_equal(b->found->shards[0].snapshot_index, 190);
 }
 
+/* The log named the snapshot, then the process died before it trimmed. */
+static void a_trim_cut_short_is_finished_at_the_next_start(void **state)
+{
+    struct box *b = *state;
+    assert_int_equal(box_open(b), 0);
+    box_fill(b, 0, 1, 200, 1, "a payload of some length");
+    make_snapshot(&b->port, 0, 190, 1);
+    assert_int_equal(box_write(b, rec_snapshot(0, 190, 1, 150)), 0);
+    box_kill(b);
+    assert_true(box_has_name(b, "1.seg"));
+    assert_int_equal(box_open(b), 0);
+    assert_false(box_has_name(b, "1.seg"));
+    assert_int_equal(b->found->shards[0].last, 200);
+    box_kill(b);
+    assert_int_equal(box_open(b), 0);
+    assert_int_equal(b->found->shards[0].last, 200);
+}
+
 static void one_idle_shard_pins_the_log(void **state)
 {
     struct box *b = *state;
@@ -324,6 +342,7 @@ int main(void)
         TEST(segments_follow_each_other),
         TEST(a_batch_bigger_than_a_segment_gets_a_bigger_one),
         TEST(trimming_removes_what_nobody_needs),
+        TEST(a_trim_cut_short_is_finished_at_the_next_start),
         TEST(one_idle_shard_pins_the_log),
         TEST(erased_entries_pin_nothing),
         TEST(a_snapshot_of_another_history_empties_the_log),

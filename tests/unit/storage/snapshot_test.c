@@ -240,28 +240,56 @@ static void every_flip_and_cut_is_noticed(void **state)
     }
 }
 
+/* The chunks of one file between the header and the trailer of another of the same name and length. */
+static void expect_mix_refused(struct place *p, struct mem_disk *other)
+{
+    struct store_snapshot_meta meta;
+    struct store_snapshot_reader *r = NULL;
+    struct bytes a = mem_disk_file(p->disk, "snap-3-1000.snap");
+    struct bytes b = mem_disk_file(other, "snap-3-1000.snap");
+    assert_int_equal(a.len, b.len);
+    assert_memory_not_equal(a.ptr, b.ptr, (size_t)a.len);
+    struct mem_disk *disk = mem_disk_new();
+    struct store_port port;
+    uint8_t *mixed = malloc((size_t)a.len);
+    memcpy(mixed, a.ptr, (size_t)a.len);
+    memcpy(mixed + 84, b.ptr + 84, (size_t)a.len - 84 - 48);
+    mem_disk_put(disk, "snap-3-1000.snap", mixed, (size_t)a.len);
+    mem_disk_port(disk, &port);
+    assert_int_equal(store_snapshot_open(&port, 3, 0, &meta, &r), 0);
+    struct bytes data = {NULL, 1};
+    int rc = 0;
+    while (rc == 0 && data.len > 0) {
+        rc = store_snapshot_next(r, &data);
+    }
+    assert_int_equal(rc, MUSTER_E_CORRUPT);
+    store_snapshot_close(r);
+    free(mixed);
+    mem_disk_free(disk);
+}
+
+static void write_text(const struct store_port *port, struct store_snapshot_meta meta, const char *text)
+{
+    struct store_snapshot_writer *w = NULL;
+    meta.config = (struct bytes){(const uint8_t *)"three voters", 12};
+    assert_int_equal(store_snapshot_create(port, &meta, &w), 0);
+    assert_int_equal(store_snapshot_add(w, (struct bytes){(const uint8_t *)text, (int32_t)strlen(text)}), 0);
+    assert_int_equal(store_snapshot_commit(w), 0);
+}
+
 static void chunks_cannot_be_exchanged(void **state)
 {
     struct place *p = *state;
     struct store_snapshot_meta meta = sample_meta;
-    struct store_snapshot_reader *r = NULL;
     struct mem_disk *other = mem_disk_new();
     struct store_port port;
-    write_runs(&p->port, meta, 3);
-    meta.state_hash++;
     mem_disk_port(other, &port);
-    write_runs(&port, meta, 3); /* the same data under another header */
-    struct bytes a = mem_disk_file(p->disk, "snap-3-1000.snap");
-    struct bytes b = mem_disk_file(other, "snap-3-1000.snap");
-    assert_int_equal(a.len, b.len);
-    uint8_t *mixed = malloc((size_t)a.len);
-    memcpy(mixed, a.ptr, (size_t)a.len);
-    memcpy(mixed + 84, b.ptr + 84, (size_t)a.len - 84 - 48); /* the chunks between header and trailer */
-    mem_disk_put(p->disk, "snap-3-1000.snap", mixed, (size_t)a.len);
-    assert_int_equal(store_snapshot_open(&p->port, 3, 0, &meta, &r), 0);
-    assert_int_equal(read_runs(r, 3), MUSTER_E_CORRUPT);
-    store_snapshot_close(r);
-    free(mixed);
+    write_text(&p->port, meta, "the same data");
+    meta.state_hash++;
+    write_text(&port, meta, "the same data"); /* under another header */
+    expect_mix_refused(p, other);
+    write_text(&port, sample_meta, "OTHER DATA..."); /* under the same header: every chunk is good by itself */
+    expect_mix_refused(p, other);
     mem_disk_free(other);
 }
 
@@ -362,6 +390,46 @@ static void a_bad_transfer_is_never_visible(void **state)
     mem_disk_free(other);
 }
 
+/* Committed means durable: also the bytes, also the name. */
+static void a_crash_after_a_received_commit_takes_nothing(void **state)
+{
+    struct place *p = *state;
+    unsigned unfinished = 0;
+    write_runs(&p->port, sample_meta, 20);
+    struct bytes file = mem_disk_file(p->disk, "snap-3-1000.snap");
+    for (uint64_t cut = 0; cut <= 8; cut++) {
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            struct mem_disk *other = mem_disk_new();
+            struct store_port port;
+            struct store_snapshot_sink *sink = NULL;
+            struct store_snapshot_meta meta;
+            struct store_snapshot_reader *r = NULL;
+            struct prng random;
+            uint64_t have = 0;
+            mem_disk_port(other, &port);
+            mem_disk_faults(other)->cut_power = cut;
+            int rc = store_snapshot_receive(&port, 3, 1000, 7, &sink, &have);
+            rc = rc < 0 ? rc : store_snapshot_receive_add(sink, 0, file);
+            if (sink != NULL) {
+                int committed = store_snapshot_receive_commit(sink);
+                rc = rc < 0 ? rc : committed;
+            }
+            prng_seed(&random, seed);
+            mem_disk_crash(other, &random);
+            mem_disk_port(other, &port);
+            int opened = store_snapshot_open(&port, 3, 0, &meta, &r);
+            assert_true(opened == 0 || (rc < 0 && opened == MUSTER_E_NOT_FOUND));
+            if (opened == 0) {
+                assert_true(read_runs(r, 20) > 0);
+                store_snapshot_close(r);
+            }
+            unfinished += rc < 0 ? 1 : 0;
+            mem_disk_free(other);
+        }
+    }
+    assert_true(unfinished > 40 && unfinished < 9 * 12);
+}
+
 static void another_transfer_of_the_shard_replaces_the_first(void **state)
 {
     struct place *p = *state;
@@ -444,6 +512,7 @@ int main(void)
         TEST(full_and_failing_disks_leave_nothing),
         TEST(a_transfer_is_resumed_where_it_stopped),
         TEST(a_bad_transfer_is_never_visible),
+        TEST(a_crash_after_a_received_commit_takes_nothing),
         TEST(another_transfer_of_the_shard_replaces_the_first),
         TEST(the_log_decides_which_snapshots_stay),
     };
