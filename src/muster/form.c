@@ -1,65 +1,108 @@
-/* form.c: muster cluster form. Forming is done by `musterd form`, which has the configuration with the peers; it stands beside this program. */
+/* form.c: muster cluster form. */
 #include "commands.h"
+#include "out.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <spawn.h>
+#include <muster/raft_host.h>
+
+#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-extern char **environ;
+enum { DEFAULT_SHARDS = 8, MOST_SHARDS = 1024, HASH_VERSION = 1 };
 
-enum { MUSTERD_USAGE = 2, MUSTERD_CONFIG = 3 };
-
-/* The musterd in this program's own folder, else the one on the path. */
-static const char *find_musterd(struct arena *arena)
+/* "ID@HOST:PORT" of len bytes. */
+static bool parse_peer(const char *text, size_t len, struct store_peer *ret)
 {
-    char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (len > 0) {
-        self[len] = '\0';
-        char *slash = strrchr(self, '/');
-        if (slash != NULL) {
-            *slash = '\0';
-            const char *beside = arena_printf(arena, "%s/musterd", self).ptr;
-            if (access(beside, X_OK) == 0) {
-                return beside;
-            }
+    char *end;
+    unsigned long id = strtoul(text, &end, 10);
+    if (end == text || *end != '@' || id < 1 || id > INT32_MAX) {
+        return false;
+    }
+    const char *address = end + 1;
+    size_t address_len = (size_t)(text + len - address);
+    if (address >= text + len || address_len >= sizeof(ret->address) || memchr(address, ':', address_len) == NULL) {
+        return false;
+    }
+    *ret = (struct store_peer){.node_id = (uint32_t)id};
+    memcpy(ret->address, address, address_len);
+    return true;
+}
+
+static int compare_peers(const void *a, const void *b)
+{
+    uint32_t x = ((const struct store_peer *)a)->node_id;
+    uint32_t y = ((const struct store_peer *)b)->node_id;
+    return (x > y) - (x < y);
+}
+
+static int parse_peers(struct cli *cli, const char *text, struct form_config *config)
+{
+    while (*text != '\0') {
+        size_t len = strcspn(text, ",");
+        if (config->peer_count == COUNT_OF(config->peers)) {
+            return cli_fail(cli, CLI_USAGE, "--peers names more than %zu nodes", COUNT_OF(config->peers));
+        }
+        if (!parse_peer(text, len, &config->peers[config->peer_count++])) {
+            return cli_fail(cli, CLI_USAGE, "'%.*s' is no peer: ID@HOST:PORT, as in muster.peers", (int)len, text);
+        }
+        text += len + (text[len] == ',');
+    }
+    if (config->peer_count == 0) {
+        return cli_fail(cli, CLI_USAGE, "--peers ID@HOST:PORT,... is missing: every node's id and peer listener, as in muster.peers");
+    }
+    qsort(config->peers, config->peer_count, sizeof(config->peers[0]), compare_peers);
+    for (uint32_t i = 1; i < config->peer_count; i++) {
+        if (config->peers[i].node_id == config->peers[i - 1].node_id) {
+            return cli_fail(cli, CLI_USAGE, "--peers names node %u twice", config->peers[i].node_id);
         }
     }
-    return "musterd";
+    return CLI_OK;
+}
+
+static void print_formed(struct cli *cli, struct uuid cluster_id, bool already, const struct form_config *config)
+{
+    char id[23];
+    uuid_text(cluster_id, id);
+    if (!cli->json) {
+        fprintf(cli->out, "%s %s, %u nodes, %u shards\n", already ? "The cluster was formed before:" : "The cluster is formed:", id,
+                config->peer_count, config->shard_count);
+        return;
+    }
+    json_t *document = json_object();
+    out_json_set(document, "clusterId", json_string(id));
+    out_json_set(document, "formedBefore", json_boolean(already));
+    out_json_set(document, "nodes", json_integer(config->peer_count));
+    out_json_set(document, "shards", json_integer(config->shard_count));
+    out_json_print(document, cli->out);
 }
 
 static int run_form(struct cli *cli)
 {
-    const char *config = cli_text(cli, "config");
-    pid_t pid;
-    int status = 0;
-    if (config == NULL) {
-        return cli_fail(cli, CLI_USAGE, "--config FILE is missing: the configuration of one of the nodes, which names them all");
+    struct form_config config = {.hash_version = HASH_VERSION};
+    struct uuid cluster_id;
+    int64_t shards;
+    bool already = false;
+    char text[512] = "";
+    const char *peers = cli_text(cli, "peers");
+    if (!cli_number(cli, "shards", 1, MOST_SHARDS, DEFAULT_SHARDS, &shards)) {
+        return CLI_USAGE;
     }
-    const char *program = find_musterd(&cli->arena);
-    char *const arguments[] = {(char *)"musterd", (char *)"form", (char *)"--config", (char *)config, NULL};
-    fflush(cli->out);
-    int rc = posix_spawnp(&pid, program, NULL, NULL, arguments, environ);
-    if (rc != 0) {
-        return cli_fail(cli, CLI_FAILED, "%s cannot be run: %s", program, strerror(rc));
+    int code = parse_peers(cli, peers != NULL ? peers : "", &config);
+    if (code != CLI_OK) {
+        return code;
     }
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR) {
-            return cli_fail(cli, CLI_FAILED, "%s cannot be waited for: %s", program, strerror(errno));
-        }
+    config.shard_count = (uint32_t)shards;
+    int rc = form_client_run(&config, (int)cli->timeout_ms, &cluster_id, &already, text);
+    if (rc < 0) {
+        return cli_fail(cli, rc == MUSTER_E_CLOSED ? CLI_UNREACHABLE : CLI_FAILED, "the cluster is not formed: %s",
+                        text[0] != '\0' ? text : muster_strerror(rc));
     }
-    if (!WIFEXITED(status)) {
-        return cli_fail(cli, CLI_FAILED, "%s was killed", program);
-    }
-    int code = WEXITSTATUS(status);
-    return code == 0 ? CLI_OK : code == MUSTERD_USAGE || code == MUSTERD_CONFIG ? CLI_USAGE : CLI_FAILED;
+    print_formed(cli, cluster_id, already, &config);
+    return CLI_OK;
 }
 
 static const struct cli_option form_options[] = {
-    {"config", "FILE", "the configuration of one of the nodes"},
+    {"peers", "ID@HOST:PORT,...", "every node with its peer listener, as muster.peers has them"},
+    {"shards", "N", "muster.shards of the nodes' configuration (8)"},
 };
 
 const struct cli_command command_cluster_form = {
@@ -68,8 +111,8 @@ const struct cli_command command_cluster_form = {
     .operands = "",
     .summary = "Forms a cluster of empty nodes, once.",
     .details =
-        "Every node that the configuration's muster.peers names has to run and be empty; otherwise nothing is done. What it prints is\n"
-        "from musterd, whose `form` does the work.",
+        "Every node has to run and be empty, and its configuration has to name the same peers and number of shards; otherwise nothing is\n"
+        "done. Run again after an interruption it finishes what was begun. `musterd form` does the same with a node's configuration.",
     .options = form_options,
     .option_count = COUNT_OF(form_options),
     .run = run_form};

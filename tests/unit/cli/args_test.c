@@ -165,10 +165,22 @@ static void commands_check_their_words(void **state)
     assert_usage(run_cli("topics", "set-end", "t", "five", NULL), "'five' is no offset");
     assert_usage(run_cli("topics", "create", "t", "--config", "novalue", NULL), "--config takes KEY=VALUE");
     assert_usage(run_cli("cluster", "transfer", "x", NULL), "is not the number of a shard");
-    assert_usage(run_cli("cluster", "form", NULL), "--config FILE is missing");
+    assert_usage(run_cli("cluster", "form", NULL), "--peers ID@HOST:PORT,... is missing");
+    assert_usage(run_cli("cluster", "form", "--peers", "1@a:1,x@b:2", NULL), "'x@b:2' is no peer");
+    assert_usage(run_cli("cluster", "form", "--peers", "1@a:1,2@", NULL), "'2@' is no peer");
+    assert_usage(run_cli("cluster", "form", "--peers", "1@a:1,1@b:2", NULL), "names node 1 twice");
     assert_usage(run_cli("groups", "list", "--bootstrap", "host:port", NULL), "'host:port' is not an address");
     assert_usage(run_cli("groups", "list", "--bootstrap", "[::1:9092", NULL), "is not an address");
     assert_usage(run_cli("groups", "list", "--bootstrap", ",", NULL), "names no address");
+}
+
+static void forming_names_the_node_that_is_missing(void **state)
+{
+    (void)state;
+    struct run r = run_cli("cluster", "form", "--peers", "1@127.0.0.1:1,2@127.0.0.1:1", NULL);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_non_null(strstr(r.err, "the cluster is not formed: node 1 at 127.0.0.1:1"));
+    run_fini(&r);
 }
 
 int main(void)
@@ -177,7 +189,7 @@ int main(void)
         cmocka_unit_test(options_stand_anywhere),     cmocka_unit_test(dashes_end_the_options),
         cmocka_unit_test(repeated_options_add_up),    cmocka_unit_test(bootstrap_comes_from_the_environment),
         cmocka_unit_test(wrong_lines_are_told),       cmocka_unit_test(every_command_has_help),
-        cmocka_unit_test(commands_check_their_words),
+        cmocka_unit_test(commands_check_their_words), cmocka_unit_test(forming_names_the_node_that_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
