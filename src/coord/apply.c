@@ -9,7 +9,8 @@ static void on_group(void *ctx, struct str group_id)
         gate_list_add(&s->opened, g);
 }
 
-/* The client's answer is true now; a parked join or sync is asked what it has to say. */
+/* The client's answer is true now; a parked join or sync is asked what it has to say. A deletion of which only a slice is done is decided again: its
+ * answer is true when nothing is left. */
 static void release(struct shard *s, struct flight *f)
 {
     struct coord_request *r;
@@ -17,6 +18,8 @@ static void release(struct shard *s, struct flight *f)
         request_arm_timers(s, r);
         if (r->in.wait)
             request_poll(s, r);
+        else if (r->in.more && r->op.kind == GROUP_DELETE)
+            request_route(s, r);
         else
             request_finish(s, r);
     }

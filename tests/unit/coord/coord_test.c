@@ -703,9 +703,64 @@ static void test_sockets_are_closed_where_configured(void **state)
     world_free(w);
 }
 
+/* One commit of many partitions, from first on. */
+static struct call *commit_many(struct world *w, const char *group, int32_t first, int32_t count)
+{
+    struct call *c = call_new(GROUP_OFFSET_COMMIT, 8, 8, group);
+    struct offset_commit_request *m = ARENA_NEW(&c->arena, struct offset_commit_request, 1);
+    wire_init(&wire_offset_commit_request, m);
+    m->group_id = str_of(group);
+    m->topics.v = ARENA_NEW(&c->arena, struct offset_commit_request_topic, 1);
+    m->topics.len = 1;
+    m->topics.v[0].name = STR("many");
+    m->topics.v[0].partitions.v = ARENA_NEW(&c->arena, struct offset_commit_request_partition, count);
+    m->topics.v[0].partitions.len = count;
+    for (int32_t i = 0; i < count; i++)
+        m->topics.v[0].partitions.v[i] = (struct offset_commit_request_partition){first + i, 1, -1, STR("")};
+    c->request.op.request = m;
+    coord_submit(w->coord, &c->request);
+    return c;
+}
+
+/* A group whose deletion is too long for one entry: it is answered once, when all of it is gone. */
+static void test_deletion_in_slices(void **state)
+{
+    (void)state;
+    const char *group = "a-group-whose-name-makes-its-records-long";
+    struct world *w = serving_world(1);
+    struct call *topic = create_topic(w, "many", 1000);
+    settle(w);
+    for (int32_t first = 0; first < 1000; first += 200) {
+        turn_begin(w, 1);
+        struct call *c = commit_many(w, group, first, 200);
+        settle(w);
+        assert_int_equal(commit_error(c), 0);
+        call_free(c);
+    }
+    turn_begin(w, 1);
+    struct call *gone = call_new(GROUP_DELETE, 42, 2, group);
+    coord_submit(w->coord, &gone->request);
+    turn_end(w);
+    assert_int_equal(fake_commit(w->replica), 1);
+    assert_int_equal(gone->done, 0);
+    struct group_set_counts counts;
+    group_set_counts(coord_set(w->coord, 0), &counts);
+    assert_in_range(counts.offsets, 1, 999);
+    turn_begin(w, 1);
+    settle(w);
+    assert_int_equal(gone->done, 1);
+    assert_int_equal(gone->error, 0);
+    struct group_listing listing;
+    assert_false(group_listing(coord_set(w->coord, 0), str_of(group), &listing));
+    call_free(gone);
+    call_free(topic);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deletion_in_slices),
         cmocka_unit_test(test_a_commit_is_answered_when_applied),
         cmocka_unit_test(test_a_read_is_answered_when_confirmed),
         cmocka_unit_test(test_all_commits_of_a_turn_are_one_entry),
