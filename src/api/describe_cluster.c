@@ -12,7 +12,7 @@ static bool endpoint_fits(struct api_request *r, struct describe_cluster_respons
     }
     if (request->endpoint_type == ENDPOINT_CONTROLLER) {
         response->error_code = KAFKA_MISMATCHED_ENDPOINT_TYPE;
-        response->error_message = STR("This is an endpoint for brokers; one for controllers does not exist.");
+        response->error_message = STR("The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER");
     } else {
         response->error_code = KAFKA_UNSUPPORTED_ENDPOINT_TYPE;
         response->error_message = arena_printf(r->arena, "Unsupported endpoint type %d", request->endpoint_type);

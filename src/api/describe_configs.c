@@ -10,6 +10,25 @@ static bool is_other_broker(struct api_request *r, const struct describe_configs
     return resource->resource_type == RESOURCE_BROKER && resource->resource_name.len > 0 && !str_eq(resource->resource_name, own);
 }
 
+static bool is_integer(struct str text)
+{
+    for (int32_t i = 0; i < text.len; i++) {
+        if ((text.ptr[i] < '0' || text.ptr[i] > '9') && (i > 0 || text.len == 1 || (text.ptr[i] != '-' && text.ptr[i] != '+'))) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
+static struct str why_not_this_broker(struct api_request *r, struct str name)
+{
+    if (!is_integer(name)) {
+        return arena_printf(r->arena, "Broker id must be an integer, but it is: %.*s", STR_ARG(name));
+    }
+    return arena_printf(r->arena, "Unexpected broker id, expected %u or empty string, but received %.*s", r->api->options.node_id,
+                        STR_ARG(name));
+}
+
 static void describe(struct api_request *r, const struct describe_configs_request_resource *resource,
                      struct describe_configs_response_result *ret)
 {
@@ -17,8 +36,7 @@ static void describe(struct api_request *r, const struct describe_configs_reques
     struct api *a = r->api;
     if (is_other_broker(r, resource)) {
         ret->error_code = KAFKA_INVALID_REQUEST;
-        ret->error_message = arena_printf(r->arena, "Unexpected broker id, expected %u or empty string, but received %.*s",
-                                          a->options.node_id, STR_ARG(resource->resource_name));
+        ret->error_message = why_not_this_broker(r, resource->resource_name);
         ret->resource_type = resource->resource_type;
         ret->resource_name = resource->resource_name;
         return;

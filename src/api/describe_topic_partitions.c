@@ -108,8 +108,7 @@ static bool show_name(struct page *p, const struct describe_topic_partitions_req
         return show_topic(p, &topic, first_partition(request, name));
     }
     struct describe_topic_partitions_response_topic *missing = add_topic(p, name);
-    missing->error_code = topic_name_is_valid(name) ? KAFKA_UNKNOWN_TOPIC_OR_PARTITION : KAFKA_INVALID_TOPIC_EXCEPTION;
-    missing->topic_authorized_operations = INT32_MIN;
+    missing->error_code = KAFKA_UNKNOWN_TOPIC_OR_PARTITION;
     return true;
 }
 
@@ -130,6 +129,29 @@ static void show_named(struct page *p, const struct describe_topic_partitions_re
     }
 }
 
+/* A request that cannot be answered at all gets its error in every topic it names. */
+static void refuse(struct page *p, const struct describe_topic_partitions_request *request, int16_t error)
+{
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        struct describe_topic_partitions_response_topic *topic = add_topic(p, request->topics.v[i].name);
+        topic->error_code = error;
+        topic->topic_authorized_operations = INT32_MIN;
+    }
+}
+
+static int16_t check(const struct describe_topic_partitions_request *request)
+{
+    bool has_cursor_topic = request->cursor == NULL || request->topics.len == 0;
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        if (!topic_name_is_valid(request->topics.v[i].name)) {
+            return KAFKA_UNKNOWN_SERVER_ERROR; /* as Kafka answers it */
+        }
+        has_cursor_topic = has_cursor_topic || str_eq(request->topics.v[i].name, request->cursor->topic_name);
+    }
+    bool good = has_cursor_topic && (request->cursor == NULL || request->cursor->partition_index >= 0);
+    return good ? KAFKA_NONE : KAFKA_INVALID_REQUEST;
+}
+
 void api_describe_topic_partitions(struct api_request *r)
 {
     const struct describe_topic_partitions_request *request = r->request;
@@ -137,15 +159,14 @@ void api_describe_topic_partitions(struct api_request *r)
         return;
     }
     struct page page = {.r = r, .brokers = api_brokers(r->api, r->arena), .response = api_response(r)};
+    int16_t error = check(request);
     page.left = request->response_partition_limit;
     if (page.left > PAGE_PARTITIONS || page.left < 1) {
         page.left = page.left < 1 ? 1 : PAGE_PARTITIONS;
     }
-    if (request->cursor != NULL && request->cursor->partition_index < 0) {
-        api_answer_close(r); /* Kafka's answer has no place for an error of the whole */
-        return;
-    }
-    if (request->topics.len == 0) {
+    if (error != KAFKA_NONE) {
+        refuse(&page, request, error);
+    } else if (request->topics.len == 0) {
         show_all(&page, request);
     } else {
         show_named(&page, request);

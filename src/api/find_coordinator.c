@@ -2,7 +2,7 @@
  * groups at once. */
 #include "internal.h"
 
-enum { KEY_TYPE_GROUP = 0, KEY_TYPE_TRANSACTION = 1, FIRST_BATCHED_VERSION = 4 };
+enum { KEY_TYPE_GROUP = 0, KEY_TYPE_TRANSACTION = 1, KEY_TYPE_SHARE = 2, FIRST_BATCHED_VERSION = 4 };
 
 static struct find_coordinator_response_coordinator nowhere(struct str key, int16_t error, struct str message)
 {
@@ -16,8 +16,8 @@ static struct find_coordinator_response_coordinator find(struct api_request *r, 
     if (request->key_type == KEY_TYPE_TRANSACTION) {
         return nowhere(key, KAFKA_COORDINATOR_NOT_AVAILABLE, STR("Transactions are not served by this cluster."));
     }
-    if (request->key_type != KEY_TYPE_GROUP) {
-        return nowhere(key, KAFKA_INVALID_REQUEST, STR("The key type is not one of those that this cluster serves."));
+    if (request->key_type != KEY_TYPE_GROUP) { /* share groups, too: there is no share coordinator */
+        return nowhere(key, KAFKA_INVALID_REQUEST, request->key_type == KEY_TYPE_SHARE ? STR("") : STR(INVALID_REQUEST_TEXT));
     }
     uint32_t leader;
     coord_shard_state(r->api->coord, coord_shard_of(r->api->coord, key), &leader);

@@ -28,9 +28,22 @@ static void group_done(struct coord_request *c, int16_t error, const void *answe
     api_unref(r);
 }
 
+/* Said by any node, before it is asked who coordinates the group; the empty id is one like others for offsets only. */
+static bool needs_group_id(enum group_op_kind kind)
+{
+    return kind == GROUP_JOIN || kind == GROUP_SYNC || kind == GROUP_HEARTBEAT || kind == GROUP_LEAVE;
+}
+
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id)
 {
     api_fill_coord(r, &r->coord, kind, group_id, r->request);
+    if (needs_group_id(kind) && group_id.len == 0) {
+        struct group_out out;
+        group_refuse(&r->coord.op, KAFKA_INVALID_GROUP_ID, r->arena, &out);
+        r->api->stats.error_by_key[r->row_idx]++;
+        api_answer(r, out.answer);
+        return;
+    }
     r->coord.done = group_done;
     r->coord.ctx = r;
     r->busy = true;

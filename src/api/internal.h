@@ -6,6 +6,7 @@
 
 /* Kafka's error codes that this layer itself gives. */
 enum kafka_error {
+    KAFKA_UNKNOWN_SERVER_ERROR = -1,
     KAFKA_NONE = 0,
     KAFKA_UNKNOWN_TOPIC_OR_PARTITION = 3,
     KAFKA_REQUEST_TIMED_OUT = 7,
@@ -13,6 +14,7 @@ enum kafka_error {
     KAFKA_COORDINATOR_NOT_AVAILABLE = 15,
     KAFKA_NOT_COORDINATOR = 16,
     KAFKA_INVALID_TOPIC_EXCEPTION = 17,
+    KAFKA_INVALID_GROUP_ID = 24,
     KAFKA_UNSUPPORTED_VERSION = 35,
     KAFKA_NOT_CONTROLLER = 41,
     KAFKA_INVALID_REQUEST = 42,
@@ -26,6 +28,11 @@ enum kafka_error {
     KAFKA_UNSUPPORTED_ENDPOINT_TYPE = 115,
     KAFKA_REBOOTSTRAP_REQUIRED = 129
 };
+
+/* The text that Kafka's error 42 carries when nobody gives another. */
+#define INVALID_REQUEST_TEXT                                                                                                               \
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible "       \
+    "broker. See the broker logs for more details."
 
 /* What a principal may do when nothing is forbidden, as the bit fields of Kafka: the operations that exist for the resource. */
 enum { OPERATIONS_OF_GROUP = 3400, OPERATIONS_OF_TOPIC = 3576, OPERATIONS_OF_CLUSTER = 8096 };

@@ -32,7 +32,9 @@ static bool is_small(const struct list_offsets_request *request)
     return count <= SEARCHED_PARTITIONS;
 }
 
-static bool is_repeated(const struct list_offsets_request *request, struct str topic, int32_t partition)
+/* How often the partition is named, in all or, with a partition of its topic as `before`, up to there. */
+static int32_t times_named(const struct list_offsets_request *request, struct str topic, int32_t partition,
+                           const struct list_offsets_request_partition *before)
 {
     int32_t count = 0;
     for (int32_t t = 0; t < request->topics.len; t++) {
@@ -41,10 +43,13 @@ static bool is_repeated(const struct list_offsets_request *request, struct str t
             continue;
         }
         for (int32_t p = 0; p < other->partitions.len; p++) {
+            if (&other->partitions.v[p] == before) {
+                return count;
+            }
             count += other->partitions.v[p].partition_index == partition;
         }
     }
-    return count > 1;
+    return count;
 }
 
 static void find_offset(struct api_request *r, const struct catalog_topic *topic, const struct list_offsets_request_partition *asked,
@@ -64,20 +69,25 @@ static void find_offset(struct api_request *r, const struct catalog_topic *topic
 }
 
 static void answer_partition(struct api_request *r, const struct list_offsets_request_topic *in, const struct catalog_topic *topic,
-                             int32_t idx, struct list_offsets_response_partition_response *ret)
+                             int32_t idx, struct list_offsets_response_partition_response_array *ret)
 {
     const struct list_offsets_request *request = r->request;
     const struct list_offsets_request_partition *asked = &in->partitions.v[idx];
-    *ret = (struct list_offsets_response_partition_response){.partition_index = asked->partition_index,
-                                                             .timestamp = -1,
-                                                             .offset = -1,
-                                                             .leader_epoch = -1};
-    if (r->state != NULL && is_repeated(request, in->name, asked->partition_index)) {
-        ret->error_code = KAFKA_INVALID_REQUEST;
+    bool search = r->state != NULL;
+    if (search && times_named(request, in->name, asked->partition_index, asked) > 0) {
+        return; /* answered at its first place */
+    }
+    struct list_offsets_response_partition_response *answer = &ret->v[ret->len++];
+    *answer = (struct list_offsets_response_partition_response){.partition_index = asked->partition_index,
+                                                                .timestamp = -1,
+                                                                .offset = -1,
+                                                                .leader_epoch = -1};
+    if (search && times_named(request, in->name, asked->partition_index, NULL) > 1) {
+        answer->error_code = KAFKA_INVALID_REQUEST;
     } else if (topic == NULL || asked->partition_index < 0 || asked->partition_index >= topic->partitions) {
-        ret->error_code = KAFKA_UNKNOWN_TOPIC_OR_PARTITION;
+        answer->error_code = KAFKA_UNKNOWN_TOPIC_OR_PARTITION;
     } else {
-        find_offset(r, topic, asked, ret);
+        find_offset(r, topic, asked, answer);
     }
 }
 
@@ -97,10 +107,9 @@ void api_list_offsets(struct api_request *r)
         struct catalog_topic topic;
         bool known = catalog_find_topic(api_catalog(r->api), in->name, &topic);
         out->name = in->name;
-        out->partitions.len = in->partitions.len;
         out->partitions.v = ARENA_NEW(r->arena, struct list_offsets_response_partition_response, in->partitions.len);
         for (int32_t p = 0; p < in->partitions.len; p++) {
-            answer_partition(r, in, known ? &topic : NULL, p, &out->partitions.v[p]);
+            answer_partition(r, in, known ? &topic : NULL, p, &out->partitions);
         }
     }
     api_answer(r, response);

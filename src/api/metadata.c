@@ -35,23 +35,18 @@ static void show_topic(struct api_request *r, const struct broker_list *brokers,
 static void show_asked(struct api_request *r, const struct broker_list *brokers, const struct metadata_request_topic *asked,
                        struct metadata_response_topic *ret)
 {
+    const struct metadata_request *request = r->request;
     const struct group_set *catalog = api_catalog(r->api);
     struct catalog_topic topic;
-    bool by_id = str_is_null(asked->name);
-    ret->name = asked->name;
+    bool by_id = !uuid_is_zero(asked->topic_id);
+    ret->name = by_id ? STR_NULL : asked->name;
     ret->topic_id = asked->topic_id;
-    ret->topic_authorized_operations = INT32_MIN;
-    if (by_id && r->version < FIRST_VERSION_WITH_IDS) { /* the field is there in 10 and 11, but means nothing yet (KIP-516) */
-        ret->name = STR("");
-        ret->error_code = KAFKA_INVALID_REQUEST;
-    } else if (by_id && uuid_is_zero(asked->topic_id)) {
-        ret->error_code = KAFKA_INVALID_REQUEST;
-    } else if (by_id ? catalog_find_topic_id(catalog, asked->topic_id, &topic) : catalog_find_topic(catalog, asked->name, &topic)) {
+    ret->topic_authorized_operations = request->include_topic_authorized_operations && !by_id ? OPERATIONS_OF_TOPIC : INT32_MIN;
+    if (by_id ? catalog_find_topic_id(catalog, asked->topic_id, &topic) : catalog_find_topic(catalog, asked->name, &topic)) {
         show_topic(r, brokers, &topic, ret);
     } else if (by_id) {
         ret->error_code = KAFKA_UNKNOWN_TOPIC_ID;
     } else {
-        ret->topic_id = (struct uuid){{0}};
         ret->error_code = topic_name_is_valid(asked->name) ? KAFKA_UNKNOWN_TOPIC_OR_PARTITION : KAFKA_INVALID_TOPIC_EXCEPTION;
     }
 }
@@ -79,7 +74,7 @@ static void show_each_asked(struct api_request *r, const struct broker_list *bro
     struct str *keys = ARENA_NEW(r->arena, struct str, count);
     for (int32_t i = 0; i < count; i++) {
         const struct metadata_request_topic *asked = &request->topics.v[i];
-        bool by_id = str_is_null(asked->name);
+        bool by_id = !uuid_is_zero(asked->topic_id);
         keys[i] = by_id ? (struct str){(const char *)asked->topic_id.b, sizeof(asked->topic_id.b)} : asked->name;
     }
     bool *repeated = names_repeated(keys, count, r->arena);
@@ -127,6 +122,44 @@ static void show(struct api_request *r)
     api_answer(r, response);
 }
 
+/* ---- requests that cannot be answered ---- */
+
+/* Ids are there in versions 10 and 11, but mean nothing yet (KIP-516); a topic without name and id is none. */
+static int16_t check(const struct api_request *r)
+{
+    const struct metadata_request *request = r->request;
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        const struct metadata_request_topic *asked = &request->topics.v[i];
+        bool has_id = !uuid_is_zero(asked->topic_id);
+        if (r->version < FIRST_VERSION_WITH_IDS && (has_id || str_is_null(asked->name))) {
+            return KAFKA_INVALID_REQUEST;
+        }
+        if (!has_id && str_is_null(asked->name)) {
+            return KAFKA_UNKNOWN_SERVER_ERROR; /* as Kafka answers it */
+        }
+    }
+    return KAFKA_NONE;
+}
+
+static void refuse(struct api_request *r, int16_t error)
+{
+    const struct metadata_request *request = r->request;
+    struct metadata_response *response = api_response(r);
+    response->error_code = error;
+    response->topics.len = request->topics.len;
+    response->topics.v = ARENA_NEW(r->arena, struct metadata_response_topic, request->topics.len);
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        const struct metadata_request_topic *asked = &request->topics.v[i];
+        response->topics.v[i] = (struct metadata_response_topic){
+            .error_code = error,
+            .name = str_is_null(asked->name) ? STR("") : asked->name,
+            .topic_id = asked->topic_id,
+            .topic_authorized_operations = INT32_MIN,
+        };
+    }
+    api_answer(r, response);
+}
+
 /* ---- auto.create.topics.enable ---- */
 
 static void created(struct api_request *own, const void *response)
@@ -168,7 +201,10 @@ void api_metadata(struct api_request *r)
     if (!api_catalog_ready(r, api_metadata)) {
         return;
     }
-    if (!create_missing(r)) {
+    int16_t error = check(r);
+    if (error != KAFKA_NONE) {
+        refuse(r, error);
+    } else if (!create_missing(r)) {
         show(r);
     }
 }

@@ -61,7 +61,8 @@ static void test_list_offsets_errors(void **state)
     request.topics.v = t;
     request.topics.len = 2;
     const struct list_offsets_response *response = ask(w, API_KEY_LIST_OFFSETS, 6, &request);
-    static const int16_t errors[] = {42, 0, 3, 3, 42, 75};
+    static const int16_t errors[] = {42, 0, 3, 3, 75};
+    assert_int_equal(response->topics.v[0].partitions.len, COUNT_OF(errors)); /* what is named twice is answered once */
     for (size_t i = 0; i < COUNT_OF(errors); i++) {
         assert_int_equal(response->topics.v[0].partitions.v[i].error_code, errors[i]);
     }

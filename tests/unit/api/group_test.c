@@ -135,6 +135,27 @@ static void test_refused_elsewhere(void **state)
     assert_int_equal(response->error_code, 16);
 }
 
+static void test_empty_group_id(void **state)
+{
+    struct world *w = *state;
+    struct heartbeat_request heartbeat;
+    struct join_group_request join = join_request(STR(""));
+    for (uint32_t i = 0; i < SHARDS; i++) {
+        w->state[i] = 16; /* any node says so */
+    }
+    wire_init(&wire_heartbeat_request, &heartbeat);
+    assert_int_equal(((const struct heartbeat_response *)ask(w, API_KEY_HEARTBEAT, 0, &heartbeat))->error_code, 24);
+    assert_int_equal(((const struct join_group_response *)ask(w, API_KEY_JOIN_GROUP, 9, &join))->error_code, 24);
+    struct offset_commit_request commit_request;
+    wire_init(&wire_offset_commit_request, &commit_request);
+    struct offset_commit_request_partition p = {.committed_metadata = STR("")};
+    struct offset_commit_request_topic t = {.name = STR("ta"), .partitions = {&p, 1}};
+    commit_request.topics.v = &t;
+    commit_request.topics.len = 1;
+    const struct offset_commit_response *committed = ask(w, API_KEY_OFFSET_COMMIT, 7, &commit_request);
+    assert_int_equal(committed->topics.v[0].partitions.v[0].error_code, 16);
+}
+
 /* ---- OffsetFetch ---- */
 
 static void test_offset_fetch_old_form(void **state)
@@ -395,6 +416,7 @@ const struct CMUnitTest group_tests[] = {
     TEST(test_requests_reach_coord_whole),
     TEST(test_client_goes_while_coord_has_it),
     TEST(test_refused_elsewhere),
+    TEST(test_empty_group_id),
     TEST(test_offset_fetch_old_form),
     TEST(test_offset_fetch_old_form_elsewhere),
     TEST(test_offset_fetch_of_many_groups),
