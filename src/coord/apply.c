@@ -102,15 +102,21 @@ void gates_reconsider(struct shard *s)
     }
 }
 
+void catalog_moved(struct coord *c)
+{
+    c->catalog_index = group_set_catalog_index(c->shards[0].set);
+    c->settings = c->options.settings;
+    catalog_settings(c->shards[0].set, (int32_t)c->options.shard_count, &c->settings);
+    if (c->events.catalog_changed != NULL)
+        c->events.catalog_changed(c->events.ctx, c->catalog_index);
+}
+
 static void catalog_applied(struct coord *c)
 {
-    uint64_t index = group_set_catalog_index(c->shards[0].set);
-    if (index != c->catalog_index) {
-        c->catalog_index = index;
+    if (group_set_catalog_index(c->shards[0].set) != c->catalog_index) {
         for (uint32_t i = 0; i < c->options.shard_count; i++)
             c->shards[i].topics_due = true;
-        if (c->events.catalog_changed != NULL)
-            c->events.catalog_changed(c->events.ctx, index);
+        catalog_moved(c);
     }
     for (uint32_t i = 1; i < c->options.shard_count; i++)
         held_release(&c->shards[i]);

@@ -116,11 +116,9 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
         return MUSTER_E_CORRUPT;
     s->applied = index;
     if (shard == 0) {
-        c->catalog_index = group_set_catalog_index(s->set);
+        catalog_moved(c);
         for (uint32_t i = 1; i < c->options.shard_count; i++)
             held_release(&c->shards[i]);
-        if (c->events.catalog_changed != NULL)
-            c->events.catalog_changed(c->events.ctx, c->catalog_index);
     }
     return 0;
 }

@@ -190,6 +190,7 @@ void sweep_reset(struct shard *s);
 /* ---- barrier.c: how fresh the local copy of the catalogue must be ---- */
 bool op_needs_catalog(const struct group_op *op);
 bool catalog_ready(const struct shard *s);
+void catalog_moved(struct coord *c); /* this node's copy has: budgets may have been altered */
 void barrier_reset(struct shard *s); /* the shard has taken office */
 void barrier_step(struct coord *c);  /* asks shard 0's leader where some shard still needs to know */
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);

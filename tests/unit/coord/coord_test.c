@@ -757,9 +757,37 @@ static void test_deletion_in_slices(void **state)
     world_free(w);
 }
 
+/* Budgets are altered for the whole cluster and hold from the moment the change is applied. */
+static void test_altered_budgets_hold(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(2);
+    struct call *alter = call_new(CATALOG_ALTER_CONFIGS, 44, 1, "");
+    struct incremental_alter_configs_request_alterable_config config = {STR("muster.max.groups"), 0, STR("2")};
+    struct incremental_alter_configs_request_alter_configs_resource resource = {4, STR(""), {&config, 1}};
+    struct incremental_alter_configs_request request = {.resources = {&resource, 1}};
+    alter->request.op.request = &request;
+    coord_submit(w->coord, &alter->request);
+    settle(w);
+    assert_int_equal(((const struct incremental_alter_configs_response *)alter->answer)->responses.v[0].error_code, 0);
+    int refused = 0;
+    static const char *const groups[] = {"a", "b", "c", "d", "e", "f"};
+    for (size_t i = 0; i < 6; i++) {
+        turn_begin(w, 1);
+        struct call *c = commit(w, groups[i], 1);
+        settle(w);
+        refused += commit_error(c) == 15 ? 1 : 0;
+        call_free(c);
+    }
+    assert_in_range(refused, 4, 5); /* a shard has its share: one group each */
+    call_free(alter);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_altered_budgets_hold),
         cmocka_unit_test(test_deletion_in_slices),
         cmocka_unit_test(test_a_commit_is_answered_when_applied),
         cmocka_unit_test(test_a_read_is_answered_when_confirmed),
