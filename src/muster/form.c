@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_SHARDS = 8, MOST_SHARDS = 1024, HASH_VERSION = 1 };
+enum { DEFAULT_SHARDS = 8, MOST_SHARDS = 256, HASH_VERSION = 1 };
 
 /* "ID@HOST:PORT" of len bytes. */
 static bool parse_peer(const char *text, size_t len, struct store_peer *ret)

@@ -116,7 +116,7 @@ static int fetch_configs(struct cli *cli, struct client *c, struct topic_descrip
     struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};
     int rc = client_any_call(c, &call, &cli->arena, &answer, NULL);
     if (rc < 0) {
-        return rc;
+        return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
     }
     const struct describe_configs_response *response = answer;
     if (response->results.len == 1 && response->results.v[0].error_code == 0) {

@@ -49,7 +49,25 @@ static const void *answer_versions(struct fake *f)
     return r;
 }
 
-static const void *answer_metadata(struct fake *f)
+/* The topic "orders" has partitions 0 to 2, the last without a leader; no other topic exists. */
+static void add_topics(struct fake *f, const struct metadata_request *request, struct metadata_response *r)
+{
+    int32_t count = request->topics.len > 0 ? request->topics.len : 0;
+    r->topics.v = ARENA_NEW(&f->arena, struct metadata_response_topic, count);
+    r->topics.len = count;
+    for (int32_t i = 0; i < count; i++) {
+        struct metadata_response_topic *t = &r->topics.v[i];
+        t->name = request->topics.v[i].name;
+        t->error_code = str_eq(t->name, STR("orders")) ? 0 : 3;
+        t->partitions.len = t->error_code == 0 ? 3 : 0;
+        t->partitions.v = ARENA_NEW(&f->arena, struct metadata_response_partition, t->partitions.len);
+        for (int32_t k = 0; k < t->partitions.len; k++) {
+            t->partitions.v[k] = (struct metadata_response_partition){.partition_index = k, .leader_id = k == 2 ? -1 : NODE_ID};
+        }
+    }
+}
+
+static const void *answer_metadata(struct fake *f, const struct metadata_request *request)
 {
     struct metadata_response *r = ARENA_NEW(&f->arena, struct metadata_response, 1);
     wire_init(&wire_metadata_response, r);
@@ -58,6 +76,7 @@ static const void *answer_metadata(struct fake *f)
     r->brokers.v[0] = (struct metadata_response_broker){NODE_ID, STR("127.0.0.1"), f->port, STR_NULL};
     r->cluster_id = STR("made-up");
     r->controller_id = NODE_ID;
+    add_topics(f, request, r);
     return r;
 }
 
@@ -127,13 +146,55 @@ static const void *answer_create(struct fake *f, const struct create_topics_requ
     return r;
 }
 
+/* Group "behind" has committed orders 1, 0 and 2, and a partition of a topic that is gone. */
 static const void *answer_offsets(struct fake *f, const struct offset_fetch_request *request)
 {
+    static const int32_t partitions[] = {1, 0, 2};
     struct offset_fetch_response *r = ARENA_NEW(&f->arena, struct offset_fetch_response, 1);
+    struct offset_fetch_response_group *g = ARENA_NEW(&f->arena, struct offset_fetch_response_group, 1);
     wire_init(&wire_offset_fetch_response, r);
-    r->groups.v = ARENA_NEW(&f->arena, struct offset_fetch_response_group, 1);
+    r->groups.v = g;
     r->groups.len = 1;
-    r->groups.v[0].group_id = request->groups.v[0].group_id;
+    g->group_id = request->groups.v[0].group_id;
+    if (!str_eq(g->group_id, STR("behind"))) {
+        return r;
+    }
+    g->topics.v = ARENA_NEW(&f->arena, struct offset_fetch_response_topics, 2);
+    g->topics.len = 2;
+    for (int32_t i = 0; i < 2; i++) {
+        struct offset_fetch_response_topics *t = &g->topics.v[i];
+        t->name = i == 0 ? STR("orders") : STR("gone");
+        t->partitions.len = i == 0 ? 3 : 1;
+        t->partitions.v = ARENA_NEW(&f->arena, struct offset_fetch_response_partitions, t->partitions.len);
+        for (int32_t k = 0; k < t->partitions.len; k++) {
+            t->partitions.v[k] = (struct offset_fetch_response_partitions){.partition_index = i == 0 ? partitions[k] : 0,
+                                                                           .committed_offset = 10,
+                                                                           .committed_leader_epoch = -1,
+                                                                           .metadata = STR("m")};
+        }
+    }
+    return r;
+}
+
+/* The end of every partition is 10 times its number and 5. */
+static const void *answer_ends(struct fake *f, const struct list_offsets_request *request)
+{
+    struct list_offsets_response *r = ARENA_NEW(&f->arena, struct list_offsets_response, 1);
+    wire_init(&wire_list_offsets_response, r);
+    r->topics.len = request->topics.len;
+    r->topics.v = ARENA_NEW(&f->arena, struct list_offsets_response_topic_response, request->topics.len);
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        int32_t count = request->topics.v[i].partitions.len;
+        r->topics.v[i].name = request->topics.v[i].name;
+        r->topics.v[i].partitions.len = count;
+        r->topics.v[i].partitions.v = ARENA_NEW(&f->arena, struct list_offsets_response_partition_response, count);
+        for (int32_t k = 0; k < count; k++) {
+            int32_t partition = request->topics.v[i].partitions.v[k].partition_index;
+            r->topics.v[i].partitions.v[k] = (struct list_offsets_response_partition_response){.partition_index = partition,
+                                                                                               .timestamp = -1,
+                                                                                               .offset = partition * 10 + 5};
+        }
+    }
     return r;
 }
 
@@ -177,7 +238,7 @@ static const void *answer(struct fake *f, int16_t key, const void *request)
     case API_KEY_API_VERSIONS:
         return answer_versions(f);
     case API_KEY_METADATA:
-        return answer_metadata(f);
+        return answer_metadata(f, request);
     case API_KEY_FIND_COORDINATOR:
         return answer_coordinator(f, request);
     case API_KEY_DESCRIBE_GROUPS:
@@ -188,6 +249,8 @@ static const void *answer(struct fake *f, int16_t key, const void *request)
         return answer_create(f, request);
     case API_KEY_OFFSET_FETCH:
         return answer_offsets(f, request);
+    case API_KEY_LIST_OFFSETS:
+        return answer_ends(f, request);
     case API_KEY_CLUSTER_STATUS:
         return answer_status(f);
     case API_KEY_LOG_READ:
@@ -406,6 +469,45 @@ static void a_node_of_another_kind_is_told(void **state)
     run_fini(&r);
 }
 
+static void offsets_are_set_against_the_ends(void **state)
+{
+    (void)state;
+    struct run r = run_cli("offsets", "list", "--group", "behind", NULL);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.out, "GROUP   TOPIC   PARTITION  CURRENT-OFFSET  LOG-END-OFFSET  LAG  LEADER-EPOCH  METADATA\n"
+                               "behind  gone            0              10               -    -             -  m\n"
+                               "behind  orders          0              10               5    0             -  m\n"
+                               "behind  orders          1              10              15    5             -  m\n"
+                               "behind  orders          2              10               -    -             -  m\n");
+    run_fini(&r);
+    r = run_cli("offsets", "list", "behind", "none-committed", "--json", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *offsets = json_object_get(json_array_get(json_object_get(document, "groups"), 0), "offsets");
+    assert_int_equal(json_array_size(offsets), 4);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(offsets, 2), "lag")), 5);
+    assert_true(json_is_null(json_object_get(json_array_get(offsets, 0), "logEndOffset")));
+    json_decref(document);
+    run_fini(&r);
+}
+
+/* The node does not offer DescribeConfigs: what it says otherwise is shown all the same. */
+static void topics_are_described_with_their_ends(void **state)
+{
+    (void)state;
+    struct run r = run_cli("topics", "describe", "orders", "nothing", "--json", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "topic 'nothing': UNKNOWN_TOPIC_OR_PARTITION"));
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *partitions = json_object_get(json_array_get(json_object_get(document, "topics"), 0), "partitions");
+    assert_int_equal(json_array_size(partitions), 3);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(partitions, 1), "logEndOffset")), 15);
+    assert_true(json_is_null(json_object_get(json_array_get(partitions, 2), "leader")));
+    json_decref(document);
+    run_fini(&r);
+}
+
 static bool serving(const char *text, size_t shard)
 {
     json_t *document = json_loads(text, 0, NULL);
@@ -462,6 +564,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_silent_node_is_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(a_foreign_protocol_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_of_another_kind_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(offsets_are_set_against_the_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(topics_are_described_with_their_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(status_says_what_is_served, setup, teardown),
         cmocka_unit_test_setup_teardown(a_live_log_is_read_to_its_end, setup, teardown),
     };
