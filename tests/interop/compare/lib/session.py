@@ -264,7 +264,7 @@ class Session:
         return values
 
     def _foreign(self, name):
-        return name.startswith("__") or (name.startswith("z") and name[7:8] == "-" and not name.startswith(self.prefix))
+        return name.startswith("__") or ("-" in name and not name.startswith(self.prefix))
 
     def pause(self, seconds):
         time.sleep(seconds)
