@@ -173,7 +173,7 @@ int group_view_fetch(struct client *c, struct str group, struct arena *arena, st
     rc = client_coordinator(c, group, arena, &node, &error);
     if (rc == 0 && error == 0) {
         ret->coordinator_id = node->id;
-        ret->coordinator_host = arena_str(arena, arena_printf(arena, "%s", node->host)).ptr;
+        ret->coordinator_host = arena_printf(arena, "%s", node->host).ptr;
         ret->coordinator_port = node->port;
     }
     return rc;
