@@ -71,7 +71,7 @@ static int read_some(struct live *live, int32_t shard, bool first_time, const st
 /* What there is of a shard, to its committed end. */
 static int read_shard(struct live *live, int32_t shard, bool first_time)
 {
-    const struct log_read_response *response;
+    const struct log_read_response *response = NULL;
     bool again = true;
     while (again && live->next[shard] <= live->printer.filter.to) {
         live->client.deadline_ms = client_now_ms() + live->cli->timeout_ms;
