@@ -328,8 +328,18 @@ void catalog_describe_config(const struct group_set *shard0, const struct descri
             describe_broker(&d);
         }
         break;
-    default:
+    case RESOURCE_CLIENT_METRICS: /* there are none */
+        if (str_is_empty(resource->resource_name)) {
+            fail(&d, KAFKA_INVALID_REQUEST, STR("Client metrics subscription name must not be empty"));
+        }
+        break;
+    case RESOURCE_BROKER_LOGGER:
         fail(&d, KAFKA_INVALID_REQUEST, arena_printf(arena, "Unsupported resource type: %d", resource->resource_type));
+        break;
+    default: /* what the protocol says of INVALID_REQUEST */
+        fail(&d, KAFKA_INVALID_REQUEST,
+             STR("This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+                 "incompatible broker. See the broker logs for more details."));
         break;
     }
 }

@@ -9,7 +9,7 @@
 #include "../names.h"
 #include "../state.h"
 
-enum { RESOURCE_TOPIC = 2, RESOURCE_BROKER = 4, RESOURCE_GROUP = 32 };
+enum { RESOURCE_TOPIC = 2, RESOURCE_BROKER = 4, RESOURCE_BROKER_LOGGER = 8, RESOURCE_CLIENT_METRICS = 16, RESOURCE_GROUP = 32 };
 
 struct entry { /* one live record */
     RB_ENTRY(entry) link;

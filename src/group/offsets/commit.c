@@ -67,7 +67,7 @@ static void write_offset(struct decision *d, const struct offset_commit_request 
     struct offset_commit_value value;
     wire_init(&wire_offset_commit_value, &value);
     value.offset = p->committed_offset;
-    value.leader_epoch = p->committed_leader_epoch < 0 ? -1 : p->committed_leader_epoch;
+    value.leader_epoch = p->committed_leader_epoch;
     value.metadata = p->committed_metadata.len > 0 ? p->committed_metadata : STR("");
     value.commit_timestamp = d->op->wall_ms;
     value.commit_clock_ms = d->op->clock_ms;
@@ -78,6 +78,21 @@ static void write_offset(struct decision *d, const struct offset_commit_request 
         value.expire_clock_ms = past_the_end ? INT64_MAX : at < 0 ? 0 : at;
     }
     out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, &value);
+}
+
+/* Kafka counts the limit in the units of UTF-16, in which its own strings are kept: a character beyond the first plane is two. */
+static bool metadata_too_large(struct str metadata, int32_t limit)
+{
+    int32_t units = 0;
+    if (metadata.len <= limit) {
+        return false; /* no encoding takes fewer bytes than units */
+    }
+    for (int32_t i = 0; i < metadata.len; i++) {
+        uint8_t c = (uint8_t)metadata.ptr[i];
+        bool continues = (c & 0xc0) == 0x80;
+        units += continues ? 0 : c >= 0xf0 ? 2 : 1;
+    }
+    return units > limit;
 }
 
 static int32_t take_partitions(struct decision *d, const struct group *g, struct asked *a, const struct offset_commit_request *request)
@@ -91,7 +106,7 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
             if (topic->error[i] != ASKED_GROUP) {
                 continue;
             }
-            if (p->committed_metadata.len > d->op->settings->offset_metadata_max_bytes) {
+            if (metadata_too_large(p->committed_metadata, d->op->settings->offset_metadata_max_bytes)) {
                 topic->error[i] = KAFKA_OFFSET_METADATA_TOO_LARGE;
             } else if (bound != NULL && !classic_owns(bound, topic->name, p->partition_index)) {
                 topic->error[i] = KAFKA_TOPIC_AUTHORIZATION_FAILED;

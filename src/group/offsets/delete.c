@@ -46,6 +46,10 @@ static void answer_delete(struct decision *d, int16_t error, const struct asked 
 /* A group with members that are not consumers has no subscription to go by: nothing may be deleted while they are there. */
 static int16_t may_delete_offsets(struct decision *d, const struct group *g)
 {
+    if (str_is_empty(d->op->group_id)) { /* it may commit and fetch, no more (KAFKA-6773) */
+        out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NO_GROUP_ID]);
+        return KAFKA_INVALID_GROUP_ID;
+    }
     if (g == NULL) {
         out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NO_GROUP]);
         return KAFKA_GROUP_ID_NOT_FOUND;

@@ -13,6 +13,7 @@
     X(FETCH_NO_GROUP, "fetch: unknown group")                                                                                              \
     X(OFFSET_DELETE, "offset delete: done")                                                                                                \
     X(OFFSET_DELETE_SUBSCRIBED, "offset delete: subscribed topics stay")                                                                   \
+    X(OFFSET_DELETE_NO_GROUP_ID, "offset delete: empty group id")                                                                          \
     X(OFFSET_DELETE_NO_GROUP, "offset delete: unknown group")                                                                              \
     X(OFFSET_DELETE_NOT_CONSUMERS, "offset delete: members that are not consumers")                                                        \
     X(GROUP_DELETE, "group delete: done")                                                                                                  \

@@ -301,7 +301,10 @@ void test_describe_group(void **state)
 {
     struct fixture *f = *state;
     assert_string_equal(describe(f, GROUP, "", NULL, true), "42 Group name must not be empty");
-    assert_string_equal(describe(f, 16, "x", NULL, true), "42 Unsupported resource type: 16");
+    assert_string_equal(describe(f, 8, "1", NULL, true), "42 Unsupported resource type: 8");
+    assert_string_equal(describe(f, 16, "x", NULL, true), "");
+    assert_string_equal(describe(f, 16, "", NULL, true), "42 Client metrics subscription name must not be empty");
+    assert_non_null(strstr(describe(f, 77, "x", NULL, true), "42 This most likely occurs because of a request being malformed"));
     alter(f, GROUP, "g", "consumer.session.timeout.ms", SET, "50000");
     alter(f, GROUP, "g", "share.isolation.level", SET, "read_committed");
     assert_string_equal(

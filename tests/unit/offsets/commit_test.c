@@ -15,6 +15,21 @@ void test_bad_partition_alone(void **state)
     assert_string_equal(fetch(f, 9, "g", "ta:0, ta:1"), "ta[0=-1/-1/ 1=7/-1/]");
 }
 
+/* The limit counts units of UTF-16: two bytes of é are one, four of an emoji are two. */
+void test_metadata_limit(void **state)
+{
+    struct fixture *f = *state;
+    f->world.settings.offset_metadata_max_bytes = 4;
+    assert_string_equal(commit(f, (struct commit){.group = "g", .partitions = "ta:0=1/-1/abcd, ta:1=1/-1/abcde"}), "ta[0:0 1:12]");
+    assert_string_equal(commit(f, (struct commit){.group = "g", .partitions = "ta:0=1/-1/\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"}), "ta[0:0]");
+    assert_string_equal(commit(f, (struct commit){.group = "g", .partitions = "ta:0=1/-1/\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9z"}), "ta[0:12]");
+    assert_string_equal(commit(f, (struct commit){.group = "g", .partitions = "ta:0=1/-1/\xf0\x9f\x98\x80\xf0\x9f\x98\x80"}), "ta[0:0]");
+    assert_string_equal(commit(f, (struct commit){.group = "g", .partitions = "ta:0=1/-1/\xf0\x9f\x98\x80\xf0\x9f\x98\x80z"}), "ta[0:12]");
+    assert_string_equal(commit(f,
+                               (struct commit){.group = "g", .partitions = "ta:0=1/-1/\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac"}),
+                        "ta[0:0]");
+}
+
 void test_order_of_answers(void **state)
 {
     struct fixture *f = *state;
@@ -74,6 +89,8 @@ void test_instance_without_generation(void **state)
     assert_string_equal(commit(f, (struct commit){.group = "busy", .partitions = "ta:0=1"}), "ta[0:25]");
     assert_string_equal(commit(f, (struct commit){.group = "", .partitions = "ta:0=2"}), "ta[0:0]");
     assert_string_equal(fetch(f, 9, "", "ta:0"), "ta[0=2/-1/]");
+    assert_string_equal(offset_delete(f, "", "ta:0"), "");
+    assert_int_equal(f->error, 24);
     assert_int_equal(group_delete(f, "", NULL), 0);
     assert_int_equal(group_delete(f, "", NULL), 69);
     join(f, "", "consumer", "ta", "", 1000);
@@ -167,14 +184,14 @@ void test_kept_through_snapshot(void **state)
     stable(f, "members", "ta", "ta:0");
     assert_int_equal(leave(f, "members", f->member_id), 0);
     commit(f, (struct commit){.group = "members", .partitions = "ta:0=5/3/x y, ta:1=7/-1/"});
-    commit(f, (struct commit){.group = "simple", .partitions = "tb:0=-5/0/, tb:1=9223372036854775807/2147483647/"});
+    commit(f, (struct commit){.group = "simple", .partitions = "tb:0=-5/-9/, tb:1=9223372036854775807/2147483647/"});
     world_failover(&f->world);
     struct group_set *before = f->world.set;
     struct group_set *copy = world_restored(&f->world, &pool, 64);
     assert_non_null(copy);
     f->world.set = copy;
     assert_string_equal(fetch(f, 9, "members", "ta:0, ta:1"), "ta[0=5/3/x y 1=7/-1/]");
-    assert_string_equal(fetch(f, 4, "simple", NULL), "tb[0=-5/0/ 1=9223372036854775807/2147483647/]");
+    assert_string_equal(fetch(f, 4, "simple", NULL), "tb[0=-5/-9/ 1=9223372036854775807/2147483647/]");
     struct group_listing listing;
     assert_true(group_listing(copy, STR("members"), &listing));
     assert_true(str_eq(listing.protocol_type, STR("consumer")) && str_eq(listing.state, STR("Empty")));

@@ -4,6 +4,7 @@
 
 #define OFFSETS_TESTS(X)                                                                                                                   \
     X(test_bad_partition_alone)                                                                                                            \
+    X(test_metadata_limit)                                                                                                                 \
     X(test_order_of_answers)                                                                                                               \
     X(test_by_id)                                                                                                                          \
     X(test_nothing_to_commit)                                                                                                              \
