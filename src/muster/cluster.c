@@ -3,6 +3,7 @@
 #include "out.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROLE_LEADER = 2, NODES_MAX = CLIENT_NODES_MAX, ANSWER_MS = 1000 };
@@ -58,6 +59,38 @@ static void ask_node(struct client *c, struct client_node *node, struct arena *a
     }
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+    int32_t x = ((const struct node_view *)a)->id;
+    int32_t y = ((const struct node_view *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static bool is_viewed(const struct cluster_view *cluster, int32_t id)
+{
+    for (int i = 0; i < cluster->node_count; i++) {
+        if (cluster->nodes[i].id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes of the cluster that Metadata does not name: clients are not sent to a node that is down. */
+static void add_missing(struct cluster_view *cluster, struct arena *arena)
+{
+    for (int i = 0; i < cluster->peer_count && cluster->node_count < NODES_MAX; i++) {
+        const struct cluster_status_response_node_status *peer = &cluster->peers[i];
+        if (!is_viewed(cluster, peer->node_id)) {
+            cluster->nodes[cluster->node_count++] = (struct node_view){.id = peer->node_id,
+                                                                       .host = arena_printf(arena, "%.*s", STR_ARG(peer->host)).ptr,
+                                                                       .port = peer->port,
+                                                                       .why = "the other nodes have no connection to it"};
+        }
+    }
+    qsort(cluster->nodes, (size_t)cluster->node_count, sizeof(cluster->nodes[0]), compare_nodes);
+}
+
 /* 0 (some nodes may not have answered), or a client error: none did. */
 static int fetch_cluster(struct client *c, struct arena *arena, struct cluster_view *ret)
 {
@@ -80,6 +113,7 @@ static int fetch_cluster(struct client *c, struct arena *arena, struct cluster_v
             ret->shard_count = view->status->shards.len;
         }
     }
+    add_missing(ret, arena);
     return ret->peers != NULL ? MUSTER_E_OK : MUSTER_E_VERSION;
 }
 
@@ -227,7 +261,7 @@ static void print_nodes(struct cli *cli, const struct cluster_view *cluster)
     for (int i = 0; i < cluster->node_count; i++) {
         const struct node_view *node = &cluster->nodes[i];
         table_number(&t, node->id);
-        table_text(&t, arena_printf(&cli->arena, "%s:%d", node->host, node->port));
+        table_text(&t, node->port > 0 ? arena_printf(&cli->arena, "%s:%d", node->host, node->port) : STR_NULL);
         table_text(&t, peer_address(cluster, node->id));
         table_text(&t, str_of(node->status != NULL ? "up" : "unreachable"));
         table_number(&t, led_by(cluster, node));
@@ -263,7 +297,7 @@ static void print_shards(struct cli *cli, const struct cluster_view *cluster)
     for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
         const struct node_view *leader = leader_of(cluster, shard);
         const struct cluster_status_response_shard_status *s = leader != NULL ? shard_on(leader, shard) : NULL;
-        const char *state = leader == NULL ? "no leader" : leader->serves ? "serving" : "loading";
+        const char *state = leader == NULL ? "no leader" : leader->serves ? "serving" : "not serving";
         table_number(&t, shard);
         table_number_or_dash(&t, leader != NULL ? leader->id : -1);
         table_text(&t, str_of(diverged(cluster, shard) ? "DIVERGED" : state));
@@ -326,72 +360,103 @@ const struct cli_command command_cluster_status = {
 
 /* ---- transfer ---- */
 
+/* What is asked of the cluster, and where it stood. */
+struct transfer {
+    int32_t shard, to; /* to -1: whichever node is best placed */
+    int32_t from;      /* -1: nobody led */
+    int64_t term;
+    struct cluster_view *cluster; /* as last seen */
+};
+
 /* Leader of the shard as its nodes tell; -1: none. */
-static int32_t current_leader(struct client *c, int32_t shard, struct arena *arena, struct cluster_view *cluster)
+static int32_t current_leader(struct client *c, const struct transfer *t, struct arena *arena, int64_t *ret_term)
 {
-    if (fetch_cluster(c, arena, cluster) < 0) {
+    if (fetch_cluster(c, arena, t->cluster) < 0) {
         return -1;
     }
-    const struct node_view *leader = leader_of(cluster, shard);
-    return leader != NULL ? leader->id : -1;
+    const struct node_view *leader = leader_of(t->cluster, t->shard);
+    if (leader == NULL) {
+        return -1;
+    }
+    *ret_term = shard_on(leader, t->shard)->term;
+    return leader->id;
 }
 
-static int await_leader(struct cli *cli, struct client *c, int32_t shard, int32_t from, int32_t to, struct cluster_view *cluster)
+static void print_transferred(struct cli *cli, const struct transfer *t, int32_t leader)
 {
-    int32_t now = -1;
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "shard", json_integer(t->shard));
+        out_json_set(document, "from", json_integer(t->from));
+        out_json_set(document, "to", json_integer(leader));
+        out_json_print(document, cli->out);
+    } else if (leader == t->from) {
+        fprintf(cli->out, "shard %d: node %d leads it already\n", t->shard, leader);
+    } else {
+        fprintf(cli->out, "shard %d: node %d -> node %d\n", t->shard, t->from, leader);
+    }
+}
+
+static int await_leader(struct cli *cli, struct client *c, const struct transfer *t)
+{
     for (int attempt = 0;; attempt++) {
-        now = current_leader(c, shard, &cli->arena, cluster);
-        bool there = now >= 0 && (to >= 0 ? now == to : now != from);
-        if (there && cli->json) {
-            json_t *document = json_object();
-            out_json_set(document, "shard", json_integer(shard));
-            out_json_set(document, "from", json_integer(from));
-            out_json_set(document, "to", json_integer(now));
-            out_json_print(document, cli->out);
-        } else if (there) {
-            fprintf(cli->out, "shard %d: node %d -> node %d\n", shard, from, now);
-        }
-        if (there) {
+        int64_t term = t->term;
+        int32_t leader = current_leader(c, t, &cli->arena, &term);
+        if (leader >= 0 && (t->to >= 0 ? leader == t->to : leader != t->from)) {
+            print_transferred(cli, t, leader);
             return CLI_OK;
         }
+        if (leader == t->from && term > t->term + 1) {
+            return cli_fail(cli, CLI_FAILED, "shard %d was handed over and moved back to node %d, its home", t->shard, leader);
+        }
         if (!client_pause(c, attempt)) {
-            return cli_fail(cli, CLI_FAILED, "shard %d is still led by node %d: the transfer did not succeed in time", shard, now);
+            return cli_fail(cli, CLI_FAILED, "shard %d: the transfer did not succeed in time; %s %d", t->shard,
+                            leader >= 0 ? "it is led by node" : "it has no leader, was led by node", leader >= 0 ? leader : t->from);
         }
     }
 }
 
-static int transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+static int send_transfer(struct cli *cli, struct client *c, const struct transfer *t)
 {
     struct transfer_shard_request request;
-    struct cluster_view *cluster = arena_get(&cli->arena, sizeof(*cluster));
-    const void *answer;
-    int rc = fetch_cluster(c, &cli->arena, cluster);
-    if (rc < 0) {
-        return cli_client_failed(cli, c, rc);
-    }
-    if (shard >= cluster->shard_count) {
-        return cli_fail(cli, CLI_FAILED, "there is no shard %d: the cluster has %d", shard, cluster->shard_count);
-    }
-    const struct node_view *leader = leader_of(cluster, shard);
-    int32_t from = leader != NULL ? leader->id : -1;
-    if (from >= 0 && from == to) {
-        return await_leader(cli, c, shard, from, to, cluster);
-    }
+    const void *answer = NULL;
     wire_init(&wire_transfer_shard_request, &request);
-    request.shard = shard;
-    request.node_id = to;
+    request.shard = t->shard;
+    request.node_id = t->to;
     struct client_call call = {.key = API_KEY_TRANSFER_SHARD, .max_version = -1, .request = &request, .changes = true};
-    struct client_node *node = from >= 0 ? client_node_by_id(c, from) : NULL;
-    rc = node != NULL ? client_node_call(c, node, &call, &cli->arena, &answer) : client_any_call(c, &call, &cli->arena, &answer, NULL);
+    struct client_node *node = t->from >= 0 ? client_node_by_id(c, t->from) : NULL;
+    int rc = node != NULL ? client_node_call(c, node, &call, &cli->arena, &answer) : client_any_call(c, &call, &cli->arena, &answer, NULL);
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
     const struct transfer_shard_response *response = answer;
     if (response->error_code != 0) {
-        return cli_fail(cli, CLI_FAILED, "shard %d: %s", shard,
+        return cli_fail(cli, CLI_FAILED, "shard %d: %s", t->shard,
                         kafka_error_text(response->error_code, response->error_message, &cli->arena));
     }
-    return await_leader(cli, c, shard, from, to, cluster);
+    return await_leader(cli, c, t);
+}
+
+static int transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+{
+    struct transfer t = {.shard = shard, .to = to, .from = -1, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
+    int rc = fetch_cluster(c, &cli->arena, t.cluster);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    if (shard >= t.cluster->shard_count) {
+        return cli_fail(cli, CLI_FAILED, "there is no shard %d: the cluster has %d", shard, t.cluster->shard_count);
+    }
+    const struct node_view *leader = leader_of(t.cluster, shard);
+    if (leader != NULL) {
+        t.from = leader->id;
+        t.term = shard_on(leader, shard)->term;
+    }
+    if (t.from >= 0 && t.from == to) {
+        print_transferred(cli, &t, to);
+        return CLI_OK;
+    }
+    return send_transfer(cli, c, &t);
 }
 
 static int run_transfer(struct cli *cli)

@@ -263,6 +263,7 @@ int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct
         }
     }
     if (rc == 0 && answered == 0) {
+        (void)snprintf(c->error, sizeof(c->error), "no node says which groups there are");
         return MUSTER_E_REFUSED;
     }
     if (ret->count > 0) {

@@ -205,8 +205,9 @@ static const void *answer_status(struct fake *f)
     r->cluster_id = STR("made-up");
     r->node_id = NODE_ID;
     r->version = STR("9");
-    r->nodes.v = ARENA_NEW(&f->arena, struct cluster_status_response_node_status, 1);
-    r->nodes.len = 1;
+    r->nodes.v = ARENA_NEW(&f->arena, struct cluster_status_response_node_status, 2);
+    r->nodes.len = 2;
+    r->nodes.v[1] = (struct cluster_status_response_node_status){.node_id = 3, .host = STR(""), .port = -1, .peer_address = STR("p:3")};
     r->nodes.v[0] = (struct cluster_status_response_node_status){.node_id = NODE_ID, .host = STR("h"), .peer_address = STR("p:1")};
     r->shards.v = ARENA_NEW(&f->arena, struct cluster_status_response_shard_status, 2);
     r->shards.len = 2;
@@ -530,8 +531,10 @@ static void status_says_what_is_served(void **state)
     assert_false(serving(r.out, 0));
     run_fini(&r);
     r = run_cli("cluster", "status", NULL);
-    assert_non_null(strstr(r.out, "loading"));
+    assert_non_null(strstr(r.out, "not serving"));
     assert_non_null(strstr(r.out, "no leader"));
+    assert_non_null(strstr(r.out, "  p:3           unreachable      0  -"));
+    assert_non_null(strstr(r.err, "node 3: the other nodes have no connection to it"));
     run_fini(&r);
 }
 
