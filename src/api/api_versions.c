@@ -40,10 +40,12 @@ static int16_t check(const struct api_request *r)
     return KAFKA_NONE;
 }
 
+/* Produce is announced from version 0 on, as Kafka does: older librdkafka takes a broker without it for one that knows no compression (KAFKA-18659). */
 static struct api_versions_response_api_version version_of(int16_t key)
 {
     const struct wire_msg *message = wire_api_find(key)->request;
-    return (struct api_versions_response_api_version){key, message->min_version, message->max_version};
+    int16_t min_version = key == API_KEY_PRODUCE ? 0 : message->min_version;
+    return (struct api_versions_response_api_version){key, min_version, message->max_version};
 }
 
 void api_api_versions(struct api_request *r)

@@ -66,22 +66,38 @@ static void show_all(struct api_request *r, const struct broker_list *brokers, s
     }
 }
 
+/* A request that names topics by their ids is answered for those alone. */
+static bool asks_by_id(const struct metadata_request *request)
+{
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        if (!uuid_is_zero(request->topics.v[i].topic_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct str key_of(const struct metadata_request_topic *asked, bool by_id)
+{
+    return by_id ? (struct str){(const char *)asked->topic_id.b, sizeof(asked->topic_id.b)} : asked->name;
+}
+
 /* Each topic once, however often it is named: the answer cannot be larger than the catalogue. */
 static void show_each_asked(struct api_request *r, const struct broker_list *brokers, struct metadata_response_topic_array *ret)
 {
     const struct metadata_request *request = r->request;
     int32_t count = request->topics.len;
+    bool by_id = asks_by_id(request);
     struct str *keys = ARENA_NEW(r->arena, struct str, count);
     for (int32_t i = 0; i < count; i++) {
-        const struct metadata_request_topic *asked = &request->topics.v[i];
-        bool by_id = !uuid_is_zero(asked->topic_id);
-        keys[i] = by_id ? (struct str){(const char *)asked->topic_id.b, sizeof(asked->topic_id.b)} : asked->name;
+        keys[i] = key_of(&request->topics.v[i], by_id);
     }
     bool *repeated = names_repeated(keys, count, r->arena);
     ret->v = ARENA_NEW(r->arena, struct metadata_response_topic, count);
     for (int32_t i = 0; i < count; i++) {
-        if (!repeated[i]) {
-            show_asked(r, brokers, &request->topics.v[i], &ret->v[ret->len++]);
+        const struct metadata_request_topic *asked = &request->topics.v[i];
+        if (!repeated[i] && !(by_id && uuid_is_zero(asked->topic_id))) {
+            show_asked(r, brokers, asked, &ret->v[ret->len++]);
         }
     }
 }

@@ -134,6 +134,9 @@ static void test_metadata_by_id(void **state)
     topics[1] = (struct metadata_request_topic){.topic_id = topics[0].topic_id, .name = STR("other")};
     response = ask(w, API_KEY_METADATA, 13, &request);
     assert_int_equal(response->topics.len, 1); /* the id counts, and it is there already */
+    topics[1] = (struct metadata_request_topic){.name = STR("ta")};
+    response = ask(w, API_KEY_METADATA, 13, &request);
+    assert_int_equal(response->topics.len, 1); /* beside ids, names do not count */
 }
 
 static void test_auto_creation(void **state)
