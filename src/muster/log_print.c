@@ -217,7 +217,7 @@ static void print_command(struct log_printer *p, const struct log_item *item)
         if (p->cli->json) {
             print_record_json(p, item, &entry, cause, record);
         } else {
-            print_line(p, item, time, cause, log_record_text(record, &p->scratch));
+            print_line(p, item, time, cause, log_record_text(record, entry.wall_ms, &p->scratch));
         }
     }
 }
@@ -276,7 +276,7 @@ void log_print_record(struct log_printer *p, uint32_t shard, struct record recor
         return;
     }
     if (!p->cli->json) {
-        struct str text = log_record_text(record, &p->scratch);
+        struct str text = log_record_text(record, -1, &p->scratch);
         fprintf(p->cli->out, "%.*s\n", STR_ARG(text));
         p->printed++;
     } else {

@@ -52,6 +52,7 @@ static enum shown shown_as(const char *record, const struct wire_field *field)
 
 struct line {
     const char *record;
+    int64_t known_ms; /* a time that stands beside the record and need not be said again */
     struct arena *arena;
     struct buf out;
 };
@@ -220,13 +221,13 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
     }
 }
 
-/* Null, no UUID, or -1 where that stands for nothing. */
+/* Null, no text, no UUID, or -1 where that stands for nothing. */
 static bool is_unset(const struct wire_field *field, const void *at)
 {
     bool minus_one = field->has_default && field->default_number == -1;
     switch (field->kind) {
     case WIRE_STRING:
-        return ((const struct str *)at)->len < 0;
+        return ((const struct str *)at)->len <= 0;
     case WIRE_BYTES:
         return ((const struct bytes *)at)->len < 0;
     case WIRE_ARRAY:
@@ -252,7 +253,9 @@ static void put_fields(struct line *l, const struct wire_type *type, int16_t ver
         const struct wire_field *field = &type->fields[i];
         const void *at = (const uint8_t *)value + field->offset;
         bool carried = version >= field->min_version && version <= field->max_version;
-        if (!carried || is_unset(field, at) || shown_as(l->record, field) == SHOW_NOT) {
+        enum shown shown = shown_as(l->record, field);
+        bool known = shown == SHOW_TIME && *(const int64_t *)at == l->known_ms;
+        if (!carried || known || shown == SHOW_NOT || is_unset(field, at)) {
             continue;
         }
         put(l, str_of(first ? "" : between));
@@ -260,6 +263,17 @@ static void put_fields(struct line *l, const struct wire_type *type, int16_t ver
         put(l, str_of(field->name));
         put(l, STR("="));
         put_value(l, field, version, at);
+    }
+}
+
+/* Of a key every field counts. */
+static void put_key(struct line *l, const struct wire_type *type, const void *key)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        put(l, i > 0 ? STR(" ") : STR(""));
+        put(l, str_of(type->fields[i].name));
+        put(l, STR("="));
+        put_value(l, &type->fields[i], 0, (const uint8_t *)key + type->fields[i].offset);
     }
 }
 
@@ -272,7 +286,7 @@ static struct str unknown_text(struct record record, struct arena *arena)
                         record.value.len < 0 ? "tombstone" : arena_printf(arena, "value of %d bytes", record.value.len).ptr);
 }
 
-struct str log_record_text(struct record record, struct arena *arena)
+struct str log_record_text(struct record record, int64_t known_ms, struct arena *arena)
 {
     struct wire_decoded_record decoded;
     int rc = wire_record_decode(record, arena, &decoded);
@@ -282,11 +296,11 @@ struct str log_record_text(struct record record, struct arena *arena)
     if (rc < 0) {
         return arena_printf(arena, "%.*s: unreadable (%s)", STR_ARG(unknown_text(record, arena)), muster_strerror(rc));
     }
-    struct line l = {.record = decoded.schema->name, .arena = arena};
+    struct line l = {.record = decoded.schema->name, .known_ms = known_ms, .arena = arena};
     buf_init(&l.out, 0);
     put(&l, str_of(decoded.schema->name));
     put(&l, STR(" "));
-    put_fields(&l, decoded.schema->key->type, 0, decoded.key, " ");
+    put_key(&l, decoded.schema->key->type, decoded.key);
     put(&l, STR(" : "));
     if (decoded.value == NULL) {
         put(&l, STR("tombstone"));
