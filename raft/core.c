@@ -286,9 +286,6 @@ void core_recovery(struct replica *core, struct store_recovery *ret)
 /* Entries that the snapshot makes useless, or that contradict it (an installed snapshot replaced them), do not count. */
 static void drop_superseded(struct shard *s)
 {
-    if (s->snapshot_index == 0) {
-        return;
-    }
 #ifdef MUSTER_FAULT_SNAPSHOT_LOST_TAIL
     log_reset(&s->log, s->snapshot_index, &s->core->limbo);
 #endif
@@ -309,12 +306,12 @@ static int start_shard(struct shard *s, char *ret_text)
                  (unsigned long long)s->log.first);
         return MUSTER_E_CORRUPT;
     }
-    drop_superseded(s);
     if (s->snapshot_index > 0) {
         int rc = snapshot_restore(s, ret_text);
         if (rc != 0) {
             return rc;
         }
+        drop_superseded(s);
     } else if (s->log.last > 0 && (s->log.first != 1 || log_get(&s->log, 1)->type != RAFT_CHANGE)) {
         snprintf(ret_text, 256, "shard %u: the log begins at entry %llu and there is no snapshot of what came before", s->id,
                  (unsigned long long)s->log.first);

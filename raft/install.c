@@ -259,7 +259,12 @@ static void receiving_run(struct core_job *job)
     const struct store_port *port = job->core->host.port;
     switch (x->phase) {
     case RECEIVE_OPEN:
-        x->result = store_snapshot_receive(port, x->shard->id, x->index, x->last_term, &x->sink, &x->have);
+        /* A file that arrived or was made before, and was not named in the log in time, is as good as the one offered: both are committed state. */
+        x->result = store_snapshot_open(port, x->shard->id, x->index, &x->meta, &x->reader);
+        if (x->result != 0) {
+            x->reader = NULL;
+            x->result = store_snapshot_receive(port, x->shard->id, x->index, x->last_term, &x->sink, &x->have);
+        }
         break;
     case RECEIVE_ADD:
         x->result = store_snapshot_receive_add(x->sink, x->have, (struct bytes){ x->chunk.ptr, (int32_t)x->chunk.len });
@@ -269,7 +274,10 @@ static void receiving_run(struct core_job *job)
         x->sink = NULL;
         break;
     case RESTORE_OPEN:
-        x->result = store_snapshot_open(port, x->shard->id, x->index, &x->meta, &x->reader);
+        x->result = x->reader != NULL ? 0 : store_snapshot_open(port, x->shard->id, x->index, &x->meta, &x->reader);
+        if (x->result == 0 && x->meta.index != x->index) {
+            x->result = MUSTER_E_CORRUPT;
+        }
         break;
     case RESTORE_NEXT:
         x->result = store_snapshot_next(x->reader, &x->data);
@@ -364,6 +372,18 @@ void install_wanted(struct shard *s, struct raft_update *update)
     s->mark_wanted = false;
 }
 
+static void use_present(struct receiving *x)
+{
+    uint64_t offered = x->index;
+    answer_done(x->shard, x->from, x->term, offered);
+    x->index = x->meta.index;
+    x->last_term = x->meta.term;
+    x->config_index = x->meta.config_index;
+    buf_clear(&x->config);
+    MUSTER_CHECK(buf_put(&x->config, x->meta.config.ptr, (size_t)x->meta.config.len) == 0);
+    offer_to_library(x);
+}
+
 static void restore_finish(struct receiving *x)
 {
     struct shard *s = x->shard;
@@ -428,7 +448,11 @@ static void receiving_done(struct core_job *job)
         fetch_or_commit(x);
         break;
     case RECEIVE_OPEN:
-        fetch_or_commit(x);
+        if (x->reader != NULL) {
+            use_present(x);
+        } else {
+            fetch_or_commit(x);
+        }
         break;
     case RECEIVE_COMMIT:
         offer_to_library(x);

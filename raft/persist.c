@@ -119,11 +119,12 @@ void persist_start(struct replica *core)
         if (!entries) {
             continue;                    /* a full disk still takes votes: the store keeps a reserve for them */
         }
+        gather_mark(s);                  /* before entries that only make sense behind the snapshot, ... */
         if (room > 0) {
             uint64_t taken = gather_entries(s, room);
             room -= taken < room ? taken : room;
         }
-        gather_mark(s);
+        gather_mark(s);                  /* ... or behind those it covers */
     }
     if (core->record_count == 0) {
         return;

@@ -271,6 +271,11 @@ int snapshot_restore(struct shard *s, char *ret_text)
                  muster_strerror(rc));
         return rc;
     }
+    if (meta.index > s->snapshot_index) {
+        /* The node went down between the snapshot's commit and its mark in the log: the file is as good as the other. */
+        s->mark = (struct mark){ .index = meta.index, .term = meta.term, .trim = s->disk_trim };
+        s->mark_wanted = true;
+    }
     s->snapshot_index = meta.index;
     s->snapshot_term = meta.term;
     s->config_index = meta.config_index;

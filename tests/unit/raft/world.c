@@ -157,6 +157,7 @@ static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, s
     s->hash = hash_bytes(entry.len > 0 ? entry.ptr : (const uint8_t *)"", (size_t)entry.len, s->hash ^ term ^ (index << 20)) | 1;
     s->commands += entry.len > 0 ? 1 : 0;
     check_history(n, shard, index);
+    n->world->run_hash = hash_bytes(&s->hash, sizeof s->hash, n->world->run_hash ^ n->id);
     if (entry.len >= 8 && get_le64(entry.ptr) == n->id && s->role == REPLICA_SERVING && term == s->term) {
         n->world->acked[shard] = index > n->world->acked[shard] ? index : n->world->acked[shard];
     }
@@ -460,6 +461,7 @@ static void deliver(struct world *w)
         *at = p;
         return;
     }
+    w->run_hash = hash_bytes(p->data, p->len, w->run_hash ^ (uint64_t)w->now_us);
     if (!lost) {
         assert_int_equal(core_receive(to->core, p->from, (struct bytes){p->data, (int32_t)p->len}, w->now_us), 0);
         world_flush(w, to);

@@ -67,6 +67,7 @@ struct world {
     uint32_t *leaders[WORLD_SHARDS];             /* by term */
     uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
     uint64_t messages, bulk_bytes;
+    uint64_t run_hash;                   /* over every delivery and every applied entry: equal seeds give equal runs */
     uint32_t unchecked; /* a node whose state is wrong on purpose */
 };
 
