@@ -9,23 +9,18 @@ static void answer(struct decision *d, const char *rule, int16_t error)
     out_answer(d, rule, error, response);
 }
 
-static bool other_generation(const struct heartbeat_request *r, const struct classic *c)
-{
-#ifdef MUSTER_FAULT_HEARTBEAT_IGNORES_GENERATION
-    (void)r;
-    (void)c;
-    return false;
-#else
-    return r->generation_id != c->generation;
-#endif
-}
-
 void classic_decide_heartbeat(struct decision *d)
 {
     const struct heartbeat_request *r = d->op->request;
     const struct group *g = group_find(d->set, d->op->group_id);
     const struct classic *c = g == NULL || g->classic.state == CLASSIC_EMPTY ? NULL : &g->classic;
     const struct classic_member *m;
+#ifdef MUSTER_FAULT_HEARTBEAT_IGNORES_GENERATION
+    if (c != NULL && r->generation_id < c->generation) {
+        answer(d, RULE(HEARTBEAT_ALIVE), KAFKA_NONE);
+        return;
+    }
+#endif
     int16_t error = classic_check_member(c, r->member_id, r->group_instance_id, &m);
     if (str_is_empty(d->op->group_id)) {
         answer(d, RULE(HEARTBEAT_NO_GROUP_ID), KAFKA_INVALID_GROUP_ID);
@@ -33,7 +28,7 @@ void classic_decide_heartbeat(struct decision *d)
         answer(d, RULE(HEARTBEAT_FENCED), error);
     } else if (error != KAFKA_NONE) {
         answer(d, RULE(HEARTBEAT_UNKNOWN_MEMBER), error);
-    } else if (other_generation(r, c)) {
+    } else if (r->generation_id != c->generation) {
         answer(d, RULE(HEARTBEAT_GENERATION), KAFKA_ILLEGAL_GENERATION);
     } else {
         out_timer(d, GROUP_TIMER_SESSION, m->member_id, c->generation, m->session_timeout_ms);

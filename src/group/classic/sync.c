@@ -92,12 +92,10 @@ static const char *check(struct decision *d, const struct group *g, int16_t *ret
     if (*ret_error != KAFKA_NONE) {
         return *ret_error == KAFKA_FENCED_INSTANCE_ID ? RULE(SYNC_FENCED) : RULE(SYNC_UNKNOWN_MEMBER);
     }
-#ifndef MUSTER_FAULT_SYNC_ANSWERS_OLD_GENERATION
     if (r->generation_id != c->generation) {
         *ret_error = KAFKA_ILLEGAL_GENERATION;
         return RULE(SYNC_GENERATION);
     }
-#endif
     if (differs(r->protocol_type, c->protocol_type) || differs(r->protocol_name, c->protocol_name)) {
         *ret_error = KAFKA_INCONSISTENT_GROUP_PROTOCOL;
         return RULE(SYNC_PROTOCOL);
@@ -105,9 +103,22 @@ static const char *check(struct decision *d, const struct group *g, int16_t *ret
     return NULL;
 }
 
+static void sync_stable(struct decision *d, const struct group *g)
+{
+    const struct classic_member *m = classic_member_find(g, request_of(d)->member_id);
+    out_timer(d, GROUP_TIMER_SYNC, m->member_id, g->classic.generation, -1);
+    answer(d, RULE(SYNC_STABLE), KAFKA_NONE, &g->classic, classic_assignment(g, m));
+}
+
 static void sync_completing(struct decision *d, const struct group *g)
 {
     const struct sync_group_request *r = request_of(d);
+#ifdef MUSTER_FAULT_SYNC_ANSWERS_OLD_GENERATION
+    if (!str_eq(g->classic.leader, r->member_id) && classic_member_find(g, r->member_id)->has_assignment) {
+        sync_stable(d, g);
+        return;
+    }
+#endif
     out_timer(d, GROUP_TIMER_SYNC, r->member_id, g->classic.generation, -1);
     out_timer(d, GROUP_TIMER_SESSION, r->member_id, g->classic.generation, -1);
     if (str_eq(g->classic.leader, r->member_id)) {
@@ -115,13 +126,6 @@ static void sync_completing(struct decision *d, const struct group *g)
     } else {
         wait(d, RULE(SYNC_WAITS));
     }
-}
-
-static void sync_stable(struct decision *d, const struct group *g)
-{
-    const struct classic_member *m = classic_member_find(g, request_of(d)->member_id);
-    out_timer(d, GROUP_TIMER_SYNC, m->member_id, g->classic.generation, -1);
-    answer(d, RULE(SYNC_STABLE), KAFKA_NONE, &g->classic, classic_assignment(g, m));
 }
 
 /* ---- a sync that waits --------------------------------------------------------------------------------------------------------------- */
@@ -135,11 +139,7 @@ static void ask_again(struct decision *d, const struct group *g)
         refuse(d, error == KAFKA_FENCED_INSTANCE_ID ? RULE(SYNC_FENCED) : RULE(SYNC_REMOVED), error);
         return;
     }
-#ifdef MUSTER_FAULT_SYNC_ANSWERS_OLD_GENERATION
-    bool same_generation = true;
-#else
     bool same_generation = r->generation_id == g->classic.generation;
-#endif
     if (same_generation && g->classic.state == CLASSIC_COMPLETING) {
         wait(d, RULE(SYNC_WAITS));
     } else if (same_generation && g->classic.state == CLASSIC_STABLE) {
