@@ -30,6 +30,12 @@ static bool is_catalog(int16_t type)
     return type >= RECORD_TOPIC && type <= RECORD_PRODUCER_ID_BLOCK;
 }
 
+/* Changes of topics and configs make every shard look at its groups; nodes, end offsets and producer ids, of which there are many, do not. */
+static bool concerns_groups(int16_t type)
+{
+    return type == RECORD_TOPIC || type == RECORD_TOPIC_DELETED || type == RECORD_CONFIG;
+}
+
 /* The hash of a live record: key and value as logged. A record that is not live counts nothing. */
 static uint64_t record_hash(struct record record)
 {
@@ -98,7 +104,7 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
         return false;
     }
     catalog_apply(c, r);
-    if (c->index > c->set->catalog_index) {
+    if (concerns_groups(r->schema->type) && c->index > c->set->catalog_index) {
         c->set->catalog_index = c->index;
     }
     return true;
@@ -139,14 +145,17 @@ bool group_apply(struct group_set *set, uint64_t index, struct record record, st
 
 /* ---- entries ----------------------------------------------------------------------------------------------------------- */
 
-static const struct log_entry_group_revision *named_group(const struct log_entry *entry, struct str group_id)
+/* Whether the header names the group. Records stand in the order of the groups there, or nearly: the search begins where the last one ended. */
+static bool names_group(const struct log_entry *entry, struct str group_id, int32_t *at)
 {
     for (int32_t i = 0; i < entry->groups.len; i++) {
-        if (str_eq(entry->groups.v[i].group_id, group_id)) {
-            return &entry->groups.v[i];
+        int32_t place = (*at + i) % entry->groups.len;
+        if (str_eq(entry->groups.v[place].group_id, group_id)) {
+            *at = place;
+            return true;
         }
     }
-    return NULL;
+    return false;
 }
 
 static const char *check_revisions(struct group_set *set, const struct log_entry *entry, struct arena *scratch)
@@ -172,11 +181,8 @@ static const char *apply_records(struct group_set *set, uint64_t index, const st
             return "a record of the entry cannot be read";
         }
         struct str group_id;
-        if (group_of_record(&decoded, &group_id) && !str_eq(group_id, last)) {
-            if (named_group(entry, group_id) == NULL) {
-                return "the entry changes a group that its header does not name";
-            }
-            last = group_id;
+        if (group_of_record(&decoded, &group_id) && !names_group(entry, group_id, &at)) {
+            return "the entry changes a group that its header does not name";
         }
         if (!apply_decoded(set, index, record, &decoded, scratch)) {
             return "the entry holds a record that this version cannot apply";
