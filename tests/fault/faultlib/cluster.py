@@ -1,0 +1,196 @@
+"""A cluster of real nodes, through scripts/cluster."""
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from .client import Client
+from .protocol import ROOT
+
+SCRIPT = str(ROOT / "scripts/cluster")
+CALM = {"group.initial.rebalance.delay.ms": "0"}
+
+
+class Cluster:
+    """Nodes 1..N. bin_folder: where musterd and muster are. folder is emptied at the start and left behind for whoever wants to look."""
+
+    def __init__(self, folder, base_port, bin_folder, nodes=3, settings=None):
+        self.folder = Path(folder)
+        self.base_port = base_port
+        self.bin = Path(bin_folder)
+        self.nodes = nodes
+        self.settings = dict(CALM, **(settings or {}))
+        self.environment = dict(os.environ, MUSTER_BIN=str(self.bin))
+        self.clients = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *reason):
+        for client in self.clients:
+            client.close()
+        for node in range(1, self.nodes + 1):
+            self.signal(node, signal.SIGCONT)
+        self.run("stop", check=False)
+
+    # ---- the script
+
+    def run(self, verb, *words, check=True, timeout=90):
+        done = subprocess.run([SCRIPT, verb, "--dir", str(self.folder), *map(str, words)], env=self.environment, timeout=timeout,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"scripts/cluster {verb}: {done.stdout.strip()}")
+        return done.stdout
+
+    def start(self, fresh=True, spread=True):
+        words = ["--nodes", self.nodes, "--base-port", self.base_port]
+        for key, value in self.settings.items():
+            words += ["--set", f"{key}={value}"]
+        self.run("start", *words, *(["--fresh"] if fresh else []))
+        self.wait()
+        if spread:
+            self.spread()
+        return self
+
+    def wait(self, seconds=30):
+        self.run("wait", seconds)
+
+    def restart(self, node):
+        self.run("restart", node)
+
+    def muster(self, *words, timeout=30):
+        """The CLI: (exit status, standard output, standard error)."""
+        done = subprocess.run([str(self.bin / "muster"), *map(str, words)], timeout=timeout, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def status(self):
+        """What `muster cluster status` says."""
+        code, out, err = self.muster("cluster", "status", "--bootstrap", self.bootstrap(), "--json")
+        if code != 0:
+            raise RuntimeError(f"muster cluster status: {err.strip()}")
+        return json.loads(out)
+
+    def transfer(self, shard, node):
+        return self.muster("cluster", "transfer", shard, node, "--bootstrap", self.bootstrap())
+
+    # ---- addresses and folders
+
+    def address(self, node):
+        return "127.0.0.1", self.base_port + 100 * (node - 1)
+
+    def addresses(self):
+        return [self.address(node) for node in range(1, self.nodes + 1)]
+
+    def bootstrap(self):
+        return ",".join(f"{host}:{port}" for host, port in self.addresses())
+
+    def node_of(self, address):
+        return (address[1] - self.base_port) // 100 + 1
+
+    def home(self, node):
+        return self.folder / f"node-{node}"
+
+    def data(self, node):
+        return self.home(node) / "data"
+
+    def properties(self, node):
+        return self.home(node) / "musterd.properties"
+
+    def log(self, node):
+        path = self.home(node) / "log"
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def client(self, **options):
+        client = Client(self.addresses(), **options)
+        self.clients.append(client)
+        return client
+
+    # ---- processes: by the pid that was recorded, while it is this node's
+
+    def pid(self, node):
+        """The pid of a node that runs; None: it does not."""
+        try:
+            pid = int((self.home(node) / "pid").read_text())
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (OSError, ValueError):
+            return None
+        return pid if f"musterd --config {self.home(node).resolve()}/" in command else None
+
+    def signal(self, node, number):
+        pid = self.pid(node)
+        if pid is not None:
+            os.kill(pid, number)
+        return pid
+
+    def kill(self, *nodes):
+        """kill -9, and the moment just before it."""
+        pids = [self.pid(node) for node in nodes]
+        moment = time.monotonic()
+        for pid in pids:
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+        return moment
+
+    def pause(self, node):
+        self.signal(node, signal.SIGSTOP)
+
+    def resume(self, node):
+        self.signal(node, signal.SIGCONT)
+
+    def await_end(self, node, seconds=10):
+        """True when the node has ended within that time."""
+        deadline = time.monotonic() + seconds
+        while self.pid(node) is not None:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
+
+    def memory(self, node):
+        """Resident memory in bytes."""
+        pages = int(Path(f"/proc/{self.pid(node)}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    # ---- leadership
+
+    def leaders(self):
+        """{shard: node}, node 0 where there is none that serves."""
+        return {s["shard"]: s["leader"] if s.get("serving") else 0 for s in self.status()["shards"]}
+
+    def await_spread(self, seconds=30):
+        """Waits until every node leads about as many shards as the others again."""
+        deadline = time.monotonic() + seconds
+        leaders = {}
+        while time.monotonic() < deadline:
+            leaders = self.leaders()
+            counts = [list(leaders.values()).count(node) for node in range(1, self.nodes + 1)]
+            if 0 not in leaders.values() and max(counts) - min(counts) <= 1:
+                return
+            time.sleep(0.1)
+        raise RuntimeError(f"leadership is not spread after {seconds} s: {leaders}")
+
+    def spread(self):
+        """Hands every shard to its home node, so that a test need not wait until the nodes do so by themselves."""
+        def home():
+            wrong = {s: s % self.nodes + 1 for s, leader in self.leaders().items() if leader != s % self.nodes + 1}
+            for shard, node in wrong.items():
+                self.transfer(shard, node)
+            return not wrong
+        deadline = time.monotonic() + 30
+        while not home():
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"shards do not go home within 30 s: {self.leaders()}")
+            time.sleep(0.05)
+
+    def coordinator(self, client, group):
+        """Number of the node that coordinates the group."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            address = client.find(group)
+            if address is not None:
+                return self.node_of(address)
+            time.sleep(0.02)
+        raise RuntimeError(f"no coordinator of {group} within 10 s")
