@@ -173,7 +173,7 @@ static const char *check_revisions(struct group_set *set, const struct log_entry
 
 static const char *apply_records(struct group_set *set, uint64_t index, const struct log_entry *entry, struct arena *scratch)
 {
-    struct str last = STR_NULL; /* most entries touch one group, or its records stand together */
+    int32_t at = 0;
     for (int32_t i = 0; i < entry->records.len; i++) {
         struct record record = {entry->records.v[i].key, entry->records.v[i].value};
         struct wire_decoded_record decoded;
