@@ -96,6 +96,10 @@ class Canon:
         return "[" + ", ".join(self.scalar(name[:-1] if name == "TopicIds" else name, v) for v in values) + "]"
 
     def _sort_key(self, element):
+        """By name where the element has one: node ids and the like must not decide."""
+        for key in ELEMENT_NAMES:
+            if isinstance(element.get(key), (str, int)):
+                return f"{element[key]:>12}" if isinstance(element[key], int) else element[key]
         return UUID.sub("", json.dumps(element, sort_keys=True, default=lambda b: b.decode("latin1")))
 
     def lines(self, api, values, unordered=()):

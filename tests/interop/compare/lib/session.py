@@ -103,7 +103,19 @@ class Pending:
         return Answer(values)
 
 
+def group_of(fields):
+    """The group that a request is about, None if it is about none or about several."""
+    named = fields.get("Groups") or fields.get("GroupsNames") or []
+    groups = {entry if isinstance(entry, str) else entry["GroupId"] for entry in named}
+    if "GroupId" in fields:
+        groups.add(fields["GroupId"])
+    return groups.pop() if len(groups) == 1 else None
+
+
 class Conn:
+    """A client's connection. Requests about a group whose coordinator is another node go there, as a client's would, on a
+    connection of the same name."""
+
     def __init__(self, session, name, address, recorded=True):
         self.session = session
         self.name = name
@@ -115,12 +127,25 @@ class Conn:
         self.queue = []
         self.correlation = 0
         self.held = None
+        self.others = {}
         self.socket = socket.create_connection(address, timeout=10)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self):
         self.closed = True
         self.socket.close()
+        for other in self.others.values():
+            other.close()
+
+    def _towards(self, group):
+        """The connection to the coordinator of a group: this one, or one beside it."""
+        address = self.session.coordinator(group)
+        if address == self.address:
+            return self
+        if address not in self.others or self.others[address].closed:
+            self.others[address] = Conn(self.session, self.name, address)
+        self.others[address].client_id = self.client_id
+        return self.others[address]
 
     def frame(self, api, version, fields, header=None, body=None, tags=b"\x00"):
         """The bytes of a request, length word included."""
@@ -137,6 +162,11 @@ class Conn:
         return struct.pack(">i", len(out)) + bytes(out)
 
     def send(self, api, version, unordered=(), note=None, header=None, body=None, tags=b"\x00", **fields):
+        group = group_of(fields)
+        if self.recorded and group is not None:
+            there = self._towards(group)
+            if there is not self:
+                return there.send(api, version, unordered, note, header, body, tags, **fields)
         data = self.frame(api, version, fields, header, body, tags)
         text = self.session.canon.request(api, fields)
         if body is not None:
@@ -236,6 +266,7 @@ class Session:
         self.steps = []
         self.conns = []
         self.quiet_conns = {}
+        self.coordinators = {}
         self.pending_comment = None
 
     # ---- transcript
@@ -318,6 +349,12 @@ class Session:
         return self.quiet_conns[address]
 
     def coordinator(self, group):
+        """The address of a group's coordinator; asked for once."""
+        if group not in self.coordinators:
+            self.coordinators[group] = self._find_coordinator(group)
+        return self.coordinators[group]
+
+    def _find_coordinator(self, group):
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
             answer = self.quiet().ask("FindCoordinator", 4, KeyType=0, CoordinatorKeys=[group])
