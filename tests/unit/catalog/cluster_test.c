@@ -70,6 +70,26 @@ void test_cursor(void **state)
     assert_int_equal(group_set_clock(f->world.set), 5000); /* time passes in a shard where nothing else happens */
 }
 
+/* Only what concerns groups makes the other shards look at theirs. */
+void test_what_moves_the_index(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t index = group_set_catalog_index(f->world.set);
+    assert_int_equal(index, 0);
+    create_one(f, "t", 1, 1);
+    assert_true(group_set_catalog_index(f->world.set) > index);
+    index = group_set_catalog_index(f->world.set);
+    producer_id(f, NULL, -1, -1);
+    register_node(f, 9, 9, "h", NULL);
+    struct set_end_offset_request_partition end = {0, 42};
+    struct set_end_offset_request_topic topic = {STR("t"), {&end, 1}};
+    struct set_end_offset_request q = {{&topic, 1}};
+    ask(f, CATALOG_SET_END, 0, &q);
+    assert_int_equal(group_set_catalog_index(f->world.set), index);
+    alter(f, 32, "g", "consumer.session.timeout.ms", 0, "50000");
+    assert_true(group_set_catalog_index(f->world.set) > index);
+}
+
 /* The whole catalogue through a snapshot in small slices, taken while it is changed. */
 void test_snapshot_under_change(void **state)
 {

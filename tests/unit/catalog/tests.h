@@ -29,6 +29,7 @@
     X(test_nodes)                                                                                                                          \
     X(test_producer_ids)                                                                                                                   \
     X(test_cursor)                                                                                                                         \
+    X(test_what_moves_the_index)                                                                                                           \
     X(test_snapshot_under_change)                                                                                                          \
     X(test_any_history_applies)                                                                                                            \
     X(test_every_rule_was_hit)
