@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""The command line program on a cluster that lives, loses a node and stops: what it says agrees with what the clients know, its exit codes
+tell what happened, and reading a data folder leaves every byte as it was (field case B47)."""
+import hashlib
+import json
+import shutil
+
+from faultlib.story import check, check_equal, main, say, until
+
+GROUP = "orders-app"
+
+
+class Cli:
+    def __init__(self, cluster):
+        self.cluster = cluster
+
+    def __call__(self, *words, code=0, live=True):
+        where = ["--bootstrap", self.cluster.bootstrap()] if live else []
+        got, out, err = self.cluster.muster(*words, *where)
+        check(got == code, f"muster {' '.join(map(str, words))}: exit code {got}, not {code}: {err.strip()}")
+        return out, err
+
+    def json(self, *words, **options):
+        return json.loads(self(*words, "--json", **options)[0])
+
+    def lines(self, *words, **options):
+        return [json.loads(line) for line in self(*words, "--json", **options)[0].splitlines()]
+
+
+def topics(cli):
+    made = cli.json("topics", "create", "orders", "--partitions", 4)["topics"][0]
+    check(made["created"] and made["partitions"] == 4, f"created: {made}")
+    cli("topics", "create", "orders", code=1)
+    cli("topics", "create", "orders", "--if-not-exists")
+    cli("topics", "set-end", "orders", 100)
+    cli("topics", "set-end", "orders", 250, "--partition", 2)
+    topic = cli.json("topics", "describe", "orders")["topics"][0]
+    check_equal(topic["topicId"], made["topicId"], "topic id")
+    check_equal([p["logEndOffset"] for p in topic["partitions"]], [100, 100, 250, 100], "ends")
+    _, err = cli("topics", "describe", "nothing", code=1)
+    check("UNKNOWN_TOPIC_OR_PARTITION" in err, err)
+    say("topics: created, described, given their ends")
+
+
+def groups(cli, client):
+    member, generation = client.alone(GROUP, topics=("orders",))
+    client.commit(GROUP, {"orders": {0: 40, 2: 250}}, generation, member)
+    group = cli.json("groups", "describe", GROUP)["groups"][0]
+    check_equal((group["state"], group["type"], [m["memberId"] for m in group["members"]]), ("Stable", "classic", [member]), "group")
+    rows = {o["partition"]: (o["currentOffset"], o["lag"]) for o in cli.json("offsets", "list", GROUP)["groups"][0]["offsets"]}
+    check_equal(rows, {0: (40, 60), 2: (250, 0)}, "offsets")
+    check_equal([g["group"] for g in cli.json("groups", "list")["groups"]], [GROUP], "groups")
+    _, err = cli("groups", "delete", GROUP, code=1)
+    check("NON_EMPTY_GROUP" in err, err)
+    cli("groups", "describe", "nobody", code=1)
+    say("groups: listed, described, not deleted while it has a member")
+
+
+def losing_a_node(cli, cluster):
+    node = int(cli("groups", "coordinator", GROUP)[0])
+    cluster.kill(node)
+    group = cli.json("groups", "describe", GROUP)["groups"][0]
+    check(group["coordinator"]["id"] != node and len(group["members"]) == 1, f"after the kill: {group}")
+
+    def told_down():
+        return not {n["id"]: n["up"] for n in cli.json("cluster", "status")["nodes"]}[node]
+    until("status says that the node is down", told_down, 5)
+    _, err = cli("cluster", "status")
+    check(f"node {node}" in err, f"status does not name node {node}: {err}")
+    cluster.restart(node)
+    cluster.wait()
+    say(f"node {node} killed: the group is described by its new coordinator, status names the node")
+
+
+def nobody_answers(cli, cluster):
+    for node in range(1, cluster.nodes + 1):
+        cluster.pause(node)
+    try:
+        _, err = cli("groups", "list", "--timeout", 1500, code=3)
+        check("cannot be reached" in err, err)
+    finally:
+        for node in range(1, cluster.nodes + 1):
+            cluster.resume(node)
+    cluster.wait()
+    say("all nodes hang: exit code 3 in time")
+
+
+def moving_a_shard(cli):
+    shard = cli.json("cluster", "status")["shards"][0]
+    target = shard["leader"] % 3 + 1
+    moved = cli.json("cluster", "transfer", shard["shard"], "--to", target)
+    check_equal((moved["from"], moved["to"]), (shard["leader"], target), "transfer")
+    cli("cluster", "transfer", 999, code=1)
+    say(f"shard 0 handed from node {moved['from']} to node {moved['to']}")
+
+
+def facts(lines):
+    return [(r["shard"], r["index"], r["term"], json.dumps(r["record"], sort_keys=True)) for r in lines]
+
+
+def log_of_live_nodes(cli, cluster):
+    live = facts(cli.lines("log", "dump", "--group", GROUP))
+    check(len(live) > 5, f"only {len(live)} records of the group")
+    for node in range(1, cluster.nodes + 1):
+        def same(node=node):
+            return facts(cli.lines("log", "dump", "--group", GROUP, "--data", cluster.data(node), live=False)) == live
+        until(f"node {node}'s folder, while it runs, holds what a live node says", same, 5)
+    say(f"{len(live)} records of the group: the same from a live node and from each running node's folder")
+
+
+def fingerprint(folder):
+    return {path.name: (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest()) for path in sorted(folder.iterdir())}
+
+
+def log_of_stopped_nodes(cli, cluster):
+    hashes = set()
+    for node in range(1, cluster.nodes + 1):
+        before = fingerprint(cluster.data(node))
+        verified = cli.json("log", "verify", "--data", cluster.data(node), live=False)
+        hashes.add(json.dumps([(s["shard"], s["stateHash"]) for s in verified["shards"]]))
+        state = cli("log", "state", "--group", GROUP, "--data", cluster.data(node), live=False)[0]
+        check("offset=250" in state and "ClassicMember" in state, f"state: {state}")
+        check_equal(fingerprint(cluster.data(node)), before, f"files of node {node} after they were read")
+    check_equal(len(hashes), 1, "states that the nodes' logs make")
+    say("stopped: every log verifies, all make the same state, no file was touched")
+
+
+def log_that_is_damaged(cli, cluster, folder):
+    whole = facts(cli.lines("log", "dump", "--data", cluster.data(1), live=False))
+    newest = sorted(cluster.data(1).glob("log-*.seg"))[-1].name
+    for name, code in (("torn", 4), ("damaged", 5)):
+        copy = folder / name
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(cluster.data(1), copy)
+        data = bytearray((copy / newest).read_bytes())
+        end = len(bytes(data).rstrip(b"\0"))
+        if code == 4:
+            data[end - 3 :] = bytes(len(data) - end + 3)
+        else:
+            data[end // 2] ^= 0x40
+        (copy / newest).write_bytes(data)
+        out, err = cli("log", "dump", "--data", copy, "--json", code=code, live=False)
+        part = facts(json.loads(line) for line in out.splitlines())
+        check(0 < len(part) <= len(whole) and part == whole[: len(part)], f"{name}: what is shown is not the log's beginning")
+        check(newest in err and "offset" in err, err)
+    say("a torn and a damaged copy: their beginnings are shown, the place is named, exit codes 4 and 5")
+
+
+def run(test):
+    cluster = test.cluster().start()
+    cli = Cli(cluster)
+    client = cluster.client()
+    topics(cli)
+    groups(cli, client)
+    losing_a_node(cli, cluster)
+    moving_a_shard(cli)
+    nobody_answers(cli, cluster)
+    log_of_live_nodes(cli, cluster)
+    cluster.run("stop")
+    log_of_stopped_nodes(cli, cluster)
+    log_that_is_damaged(cli, cluster, test.folder)
+
+
+if __name__ == "__main__":
+    main(run, 24692)
