@@ -5,16 +5,6 @@
 #include "offsets.h"
 #include "rules.h"
 
-static bool write_tombstone(struct decision *d, const struct offset *o)
-{
-    if (d->out->records.bytes >= OFFSETS_SLICE_BYTES) {
-        return false;
-    }
-    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic->name, .partition = o->partition};
-    out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
-    return true;
-}
-
 /* ---- OffsetDelete ---------------------------------------------------------------------------------------------------------- */
 
 static void answer_delete(struct decision *d, int16_t error, const struct asked *a)
@@ -81,8 +71,7 @@ static void delete_topic(struct decision *d, const struct group *g, struct asked
         }
         const struct offset *o = subscribed ? NULL : offsets_find(g, t->name, t->partition[i]);
         if (o != NULL) {
-            struct offset_commit_key key = {.group = d->op->group_id, .topic = t->name, .partition = t->partition[i]};
-            out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
+            offsets_write_tombstone(d, o);
         }
         t->error[i] = subscribed ? KAFKA_GROUP_SUBSCRIBED_TO_TOPIC : KAFKA_NONE;
         *ret_refused = *ret_refused || subscribed;
@@ -133,9 +122,8 @@ void offsets_decide_group_delete(struct decision *d)
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
-        if (!write_tombstone(d, o)) {
+        if (!offsets_drop(d, o)) {
             out_rule(d, offsets_rules[RULE_GROUP_DELETE_SLICE]);
-            d->out->more = true;
             return;
         }
     }

@@ -19,6 +19,9 @@ enum {
 /* offsets_find(), offsets_after(), offsets_record() and offsets_free() are declared in state.h: snapshots use them, too. */
 const struct offset *offsets_first(const struct group *g); /* in order of topic name, then partition; NULL at the end */
 const struct offset *offsets_next(const struct offset *o);
+void offsets_write_tombstone(struct decision *d, const struct offset *o);
+/* The same as a part of something large: false, and `more` set, when the slice is full. */
+bool offsets_drop(struct decision *d, const struct offset *o);
 /* Bytes the state grows by when this offset is stored; negative when it shrinks. */
 int64_t offsets_growth(const struct group_set *set, const struct group *g, struct str topic, int32_t partition, struct str metadata);
 /* Whether the topic it was committed for is still there, as far as the catalogue says. */

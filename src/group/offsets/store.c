@@ -162,6 +162,22 @@ struct record offsets_record(const struct group *g, const struct offset *o, stru
     return wire_record_encode(RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, &value, arena);
 }
 
+void offsets_write_tombstone(struct decision *d, const struct offset *o)
+{
+    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic->name, .partition = o->partition};
+    out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
+}
+
+bool offsets_drop(struct decision *d, const struct offset *o)
+{
+    if (d->out->records.bytes >= OFFSETS_SLICE_BYTES) {
+        d->out->more = true;
+        return false;
+    }
+    offsets_write_tombstone(d, o);
+    return true;
+}
+
 int64_t offsets_growth(const struct group_set *set, const struct group *g, struct str topic, int32_t partition, struct str metadata)
 {
     int64_t bytes = metadata.len > 0 ? metadata.len : 0;

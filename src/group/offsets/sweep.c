@@ -46,18 +46,6 @@ static bool is_kept(struct decision *d, const struct group *g, struct str topic)
     return subscribed || !known;
 }
 
-/* False when the slice is full. */
-static bool drop(struct decision *d, const struct offset *o)
-{
-    if (d->out->records.bytes >= OFFSETS_SLICE_BYTES) {
-        d->out->more = true;
-        return false;
-    }
-    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic->name, .partition = o->partition};
-    out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, NULL);
-    return true;
-}
-
 /* Drops what is expired. True when nothing stays. */
 static bool drop_expired(struct decision *d, const struct group *g, enum expiry expiry)
 {
@@ -71,7 +59,7 @@ static bool drop_expired(struct decision *d, const struct group *g, enum expiry 
         }
         if (kept || !is_expired(d, g, o, expiry)) {
             all = false;
-        } else if (!drop(d, o)) {
+        } else if (!offsets_drop(d, o)) {
             return false;
         }
     }
@@ -122,7 +110,7 @@ void offsets_decide_topics_changed(struct decision *d)
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
-        if (topic_is_gone(d, o) && !drop(d, o)) {
+        if (topic_is_gone(d, o) && !offsets_drop(d, o)) {
             out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_SLICE]);
             return;
         }
