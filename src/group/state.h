@@ -226,7 +226,8 @@ void classic_describe(struct decision *d, const struct group *g,
 int16_t classic_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request);
 const struct classic_member *classic_member_find(const struct group *g, struct str member_id); /* NULL: none */
 struct bytes classic_assignment(const struct group *g, const struct classic_member *m);        /* in force; never null */
-bool classic_owns(const struct classic_member *m, struct str topic, int32_t partition);        /* from its consumer-protocol assignment */
+/* From its consumer-protocol assignment in force. */
+bool classic_owns(const struct group *g, const struct classic_member *m, struct str topic, int32_t partition);
 bool classic_subscribed(struct decision *d, const struct group *g, struct str topic,
                         bool *ret_known);                           /* known false: the subscription cannot be read */
 void classic_tombstones(struct decision *d, const struct group *g); /* of every classic record of the group, its own last */

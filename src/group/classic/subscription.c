@@ -199,9 +199,9 @@ bool classic_subscribed(struct decision *d, const struct group *g, struct str to
     return false;
 }
 
-bool classic_owns(const struct classic_member *m, struct str topic, int32_t partition)
+bool classic_owns(const struct group *g, const struct classic_member *m, struct str topic, int32_t partition)
 {
-    struct reader r = open_reader(m->assignment);
+    struct reader r = open_reader(classic_assignment(g, m));
     uint32_t topics = read_count(&r, 6);
     for (uint32_t i = 0; i < topics && !r.bad; i++) {
         bool wanted = str_eq(read_string(&r), topic);

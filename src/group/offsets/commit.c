@@ -108,7 +108,7 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
             }
             if (metadata_too_large(p->committed_metadata, d->op->settings->offset_metadata_max_bytes)) {
                 topic->error[i] = KAFKA_OFFSET_METADATA_TOO_LARGE;
-            } else if (bound != NULL && !classic_owns(bound, topic->name, p->partition_index)) {
+            } else if (bound != NULL && !classic_owns(g, bound, topic->name, p->partition_index)) {
                 topic->error[i] = KAFKA_TOPIC_AUTHORIZATION_FAILED;
             } else {
                 topic->error[i] = KAFKA_NONE;

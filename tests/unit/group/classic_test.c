@@ -68,20 +68,24 @@ static void partitions_are_read_from_assignments(void **unused)
     /* version 1, topics: ab [0, 7], c [-1]; user data of the later version behind it */
     static const uint8_t bytes[] = {0, 1, 0, 0, 0, 2,   0, 2, 'a', 'b', 0,    0,    0,    2,    0,    0,    0,    0,    0,
                                     0, 0, 7, 0, 1, 'c', 0, 0, 0,   1,   0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 9};
-    struct classic_member m = {.assignment = {bytes, sizeof bytes}};
-    assert_true(classic_owns(&m, STR("ab"), 0));
-    assert_true(classic_owns(&m, STR("ab"), 7));
-    assert_false(classic_owns(&m, STR("ab"), 1));
-    assert_true(classic_owns(&m, STR("c"), -1));
-    assert_false(classic_owns(&m, STR("c"), 0));
-    assert_false(classic_owns(&m, STR("d"), 0));
+    struct group g = {0};
+    struct classic_member m = {.assignment = {bytes, sizeof bytes}, .assignment_generation = 3, .has_assignment = true};
+    assert_true(classic_owns(&g, &m, STR("ab"), 0));
+    assert_true(classic_owns(&g, &m, STR("ab"), 7));
+    assert_false(classic_owns(&g, &m, STR("ab"), 1));
+    assert_true(classic_owns(&g, &m, STR("c"), -1));
+    assert_false(classic_owns(&g, &m, STR("c"), 0));
+    assert_false(classic_owns(&g, &m, STR("d"), 0));
+    g.classic.assignments_since = 4; /* a later generation has voided it */
+    assert_false(classic_owns(&g, &m, STR("ab"), 0));
+    g.classic.assignments_since = 3;
     for (int32_t len = 0; len < 22; len++) { /* cut off anywhere it owns nothing behind the cut */
         m.assignment.len = len;
-        assert_false(classic_owns(&m, STR("ab"), 7));
+        assert_false(classic_owns(&g, &m, STR("ab"), 7));
     }
     static const uint8_t huge[] = {0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 1, 'a'};
     m.assignment = (struct bytes){huge, sizeof huge};
-    assert_false(classic_owns(&m, STR("a"), 0));
+    assert_false(classic_owns(&g, &m, STR("a"), 0));
 }
 
 static const struct group *one_member(struct world *w, struct bytes subscription, const char *type)
