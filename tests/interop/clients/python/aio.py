@@ -32,17 +32,21 @@ async def await_owned(wanted, lowest=0):
     say(f"assigned: {[count for _, count in wanted]}")
 
 
-async def commit(consumer):
+async def again(what, ask):
+    """Repeats what may fail while a node is away: aiokafka's admin client asks any node and does not try another."""
     deadline = time.monotonic() + WAIT
     while True:
         try:
-            await consumer.commit({tp: COMMITTED for tp in consumer.assignment()})
-            return
+            return await ask()
         except KafkaError as error:
             if not error.retriable or time.monotonic() > deadline:
                 raise
-            say(f"commit: {error}, once more")
+            say(f"{what}: {error}, once more")
             await asyncio.sleep(0.1)
+
+
+async def commit(consumer):
+    await again("commit", lambda: consumer.commit({tp: COMMITTED for tp in consumer.assignment()}))
 
 
 async def expect_committed(consumer):
@@ -54,11 +58,11 @@ async def expect_committed(consumer):
 
 
 async def listed(admin):
-    return GROUP in [row[0] for row in await admin.list_consumer_groups()]
+    return GROUP in [row[0] for row in await again("list", admin.list_consumer_groups)]
 
 
 async def expect_described(admin, state, members):
-    answer = (await admin.describe_consumer_groups([GROUP]))[0]
+    answer = (await again("describe", lambda: admin.describe_consumer_groups([GROUP])))[0]
     group = answer.groups[0]
     if group[0] != 0 or group[2] != state or len(group[5]) != members:
         raise Failed(f"described: {group}")

@@ -7,6 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[4]
 
 
+# Two clusters on a busy machine: no elections in the middle of a script, which would answer NOT_COORDINATOR.
+CALM = {"muster.election.timeout.ms": "3000"}
+
+
 def addresses(text):
     return [(host, int(port)) for host, port in (part.rsplit(":", 1) for part in text.replace(",", " ").split())]
 
@@ -55,7 +59,7 @@ class Muster:
         self.round += 1
         self.current = self.folder / f"round-{self.round}-{time.time_ns() % 10**9}"
         words = ["start", "--nodes", "3", "--base-port", str(self.base_port)]
-        for key, value in settings.items():
+        for key, value in (settings | CALM).items():
             words += ["--set", f"{key}={value}"]
         self._run(*words, stdout=subprocess.DEVNULL)
         self._run("wait", stdout=subprocess.DEVNULL)
