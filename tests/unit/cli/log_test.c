@@ -323,6 +323,37 @@ static void replays_entries_behind_a_snapshot(void **state)
     run_fini(&r);
 }
 
+/* A node that was behind got a snapshot from another: what its log had of the shard is void, the history goes on behind the snapshot. */
+static void goes_on_behind_a_snapshot_from_another_node(void **state)
+{
+    struct made *m = *state;
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    for (uint64_t index = 1; index <= 3; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 1));
+    }
+    made_snapshot(m, 5, 0, 5);
+    for (uint64_t index = 6; index <= MADE_LAST; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 2));
+    }
+    struct run r = dump(m, everything, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "join: new member"));
+    assert_non_null(strstr(r.out, "delete: empty group"));
+    run_fini(&r);
+    r = verify(m, false);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "the state agreed with 1 of them"));
+    run_fini(&r);
+    r = state_at(m, "g", 3);
+    assert_int_equal(r.code, CLI_OK);
+    assert_null(strstr(r.out, "offset="));
+    run_fini(&r);
+    r = state_at(m, "g", 6);
+    assert_non_null(strstr(r.out, "offset=42"));
+    run_fini(&r);
+}
+
 static void shows_the_state_as_of_an_index(void **state)
 {
     made_story(*state);
@@ -357,6 +388,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_a_snapshot_without_entries, setup, teardown),
         cmocka_unit_test_setup_teardown(replays_entries_behind_a_snapshot, setup, teardown),
+        cmocka_unit_test_setup_teardown(goes_on_behind_a_snapshot_from_another_node, setup, teardown),
         cmocka_unit_test_setup_teardown(shows_the_state_as_of_an_index, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
