@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""A group that was deleted and made again a hundred times loads as what it was last, and nothing of its past stays (KAFKA-17306, KAFKA-19862).
+
+Members join, commit, leave, the group is deleted, at times as a simple group; snapshots fall in between. All nodes are killed and started.
+"""
+import random
+
+from faultlib.protocol import GROUP_ID_NOT_FOUND, NONE
+from faultlib.story import check, check_equal, main, say
+
+SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536,
+            "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072}
+NAMES = [f"group-{n}" for n in range(8)]
+
+
+def life(client, group, turn, last):
+    """One incarnation: made, used, emptied and, but for the last one, deleted. Returns what it leaves behind."""
+    kind = "simple" if turn % 3 == 2 else "consumer"
+    if kind == "simple":
+        client.commit(group, {"t": {0: turn + 1}})
+    else:
+        member, generation = client.alone(group, session=30000)
+        client.commit(group, {"t": {0: turn + 1, 1: turn + 1}}, generation, member)
+        if not last or turn % 2:
+            check_equal(set(client.leave(group, member)), {NONE}, f"leave of {group}")
+    if not last:
+        check_equal(client.delete_group(group), NONE, f"DeleteGroups of {group}")
+    return kind
+
+
+def verify(cluster, client, left, deleted, when):
+    for group, (kind, turn) in left.items():
+        want = {("t", 0): turn + 1} if kind == "simple" else {("t", 0): turn + 1, ("t", 1): turn + 1}
+        check_equal(client.offsets(group), want, f"{when}: offsets of {group}")
+        row = client.describe(group)
+        check_equal((row["ErrorCode"], row["ProtocolType"]), (NONE, "" if kind == "simple" else "consumer"), f"{when}: {group}")
+        check_equal(row["GroupState"], "Stable" if kind == "consumer" and not turn % 2 else "Empty", f"{when}: state of {group}")
+    for group in deleted:
+        check_equal(client.offsets(group, {"t": [0]}), {("t", 0): -1}, f"{when}: offsets of the deleted {group}")
+        code = client.group(group, "DescribeGroups", 6, lambda v: [g["ErrorCode"] for g in v["Groups"]], Groups=[group])["Groups"][0]["ErrorCode"]
+        check_equal(code, GROUP_ID_NOT_FOUND, f"{when}: the deleted {group}")
+    listed = [g["GroupId"] for address in cluster.addresses() for g in client.list_groups(address)[1]]
+    check_equal(sorted(listed), sorted(left), f"{when}: listed groups")
+    say(f"{when}: {len(left)} groups as they were last, {len(deleted)} deleted ones gone")
+
+
+def sizes(cluster):
+    """Bytes of snapshots of each node; the log's files are written in advance."""
+    return [sum(p.stat().st_size for p in cluster.data(node).glob("snap-*.snap")) for node in range(1, cluster.nodes + 1)]
+
+
+def run(test):
+    cluster = test.cluster(settings=SETTINGS).start()
+    client = cluster.client()
+    client.create_topic("t", 2)
+    rng = random.Random(36)
+    rounds, left, deleted = test.options.rounds, {}, set()
+    early = None
+    for turn in range(rounds):
+        for group in NAMES if turn % 10 == 9 else rng.sample(NAMES, 2):
+            life(client, group, turn, False)
+        if turn == rounds // 3:
+            early = sizes(cluster)
+    for n, group in enumerate(NAMES):
+        if n % 4 == 3:
+            deleted.add(group)
+        else:
+            left[group] = (life(client, group, rounds + n, True), rounds + n)
+    verify(cluster, client, left, deleted, f"after {rounds} rounds")
+    taken = sum(1 for s in cluster.status()["shards"] for r in s["replicas"] if r["snapshotIndex"])
+    check(taken > 0, "no snapshot was taken in between")
+    late = sizes(cluster)
+    check(max(late) < max(early) + 20000, f"snapshots grow with the past: {early} bytes after a third, {late} at the end")
+    cluster.kill(1, 2, 3)
+    cluster.run("start")
+    cluster.wait(20)
+    verify(cluster, client, left, deleted, "all killed and started")
+    check_equal(len({r["stateHash"] for s in cluster.status()["shards"] if s["shard"] == 1 for r in s["replicas"]
+                     if r["appliedIndex"] == s["commitIndex"]}), 1, "state hashes of the replicas of one shard")
+
+
+if __name__ == "__main__":
+    main(run, 25296, [("--rounds", {"type": int, "default": 100})])
