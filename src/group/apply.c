@@ -199,6 +199,7 @@ static void finish_groups(struct group_set *set, const struct log_entry *entry, 
         struct group *g = group_find(set, group_id);
         if (g != NULL) {
             g->revision++;
+            MUSTER_CHECK(g->revision > 0);
             group_remove_if_gone(set, g);
         }
         if (on_group != NULL) {
@@ -215,6 +216,7 @@ bool group_apply_entry(struct group_set *set, uint64_t index, struct bytes entry
         *ret_why = "the entry cannot be read";
         return false;
     }
+    MUSTER_CHECK(set->base == NULL);
     const char *why = check_revisions(set, &decoded, scratch);
     if (why == NULL) {
         why = apply_records(set, index, &decoded, scratch);

@@ -190,5 +190,6 @@ void group_decide(const struct group_set *set, const struct group_op *op, struct
     ret->rule = "";
     struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
     dispatch(&d);
+    MUSTER_CHECK((ret->verdict == GROUP_ANSWER) == (ret->answer != NULL));
     own_answer(&d);
 }

@@ -23,7 +23,9 @@ void out_record(struct decision *d, int16_t type, const void *key, int16_t value
 {
     struct record_list *list = &d->out->records;
     records_reserve(list, d->arena);
+    MUSTER_CHECK(!d->op->waiting); /* a request that is asked again decides nothing */
     struct record record = wire_record_encode(type, key, value_version, value, d->arena);
+    MUSTER_CHECK(record.key.len > 2 && (value == NULL) == (record.value.len < 0));
     list->v[list->len++] = record;
     list->bytes += (size_t)record.key.len + (record.value.len > 0 ? (size_t)record.value.len : 0);
 }
@@ -57,11 +59,13 @@ void out_timer(struct decision *d, enum group_timer_kind kind, struct str member
 
 void out_rule(struct decision *d, const char *rule)
 {
+    MUSTER_CHECK(rule != NULL);
     d->out->rule = rule;
 }
 
 void out_answer(struct decision *d, const char *rule, int16_t error, const void *answer)
 {
+    MUSTER_CHECK(rule != NULL && answer != NULL);
     d->out->verdict = GROUP_ANSWER;
     d->out->rule = rule;
     d->out->error = error;

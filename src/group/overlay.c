@@ -4,6 +4,7 @@
 
 struct group_set *group_overlay_new(const struct group_set *base, struct str group_id)
 {
+    MUSTER_CHECK(base->base == NULL);
     struct group_set *overlay = group_set_new_bare(base->pool, base->shard);
     overlay->base = base;
     overlay->clock_ms = base->clock_ms;
@@ -25,5 +26,6 @@ struct group_set *group_overlay_new(const struct group_set *base, struct str gro
 
 void group_overlay_free(struct group_set *overlay)
 {
+    MUSTER_CHECK(overlay == NULL || overlay->base != NULL);
     group_set_free(overlay);
 }

@@ -79,9 +79,11 @@ static void table_remove(struct group_set *set, struct group *g)
 {
     struct group **link = bucket_of(set->table, g->id_hash);
     while (*link != g) {
+        MUSTER_CHECK(*link != NULL);
         link = &(*link)->chain;
     }
     *link = g->chain;
+    MUSTER_CHECK(set->table->used > 0);
     set->table->used--;
 }
 
@@ -111,7 +113,7 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     g->classic.protocol_name = STR_NULL;
     g->classic.leader = STR_NULL;
     RB_INIT(&g->offsets);
-    RB_INSERT(group_tree, &set->groups, g);
+    MUSTER_CHECK(RB_INSERT(group_tree, &set->groups, g) == NULL);
     table_add(set, g);
     set->counts.groups++;
     group_phase_move(set, g);
@@ -127,6 +129,7 @@ static void group_free(struct group_set *set, struct group *g)
     RB_REMOVE(group_tree, &set->groups, g);
     table_remove(set, g);
     set->counts.groups--;
+    MUSTER_CHECK(set->counts.groups >= 0);
     pool_put_str(set->pool, g->id);
     pool_put(set->pool, g, sizeof *g);
 }
@@ -199,8 +202,10 @@ void group_set_free(struct group_set *set)
 
 void group_set_clear(struct group_set *set)
 {
+    MUSTER_CHECK(set->base == NULL);
     group_snapshot_end(set);
     free_groups(set);
+    MUSTER_CHECK(set->table->used == 0 && set->counts.groups == 0 && set->counts.members == 0);
     catalog_free(set);
     catalog_new(set);
     memset(&set->counts, 0, sizeof set->counts);

@@ -209,7 +209,7 @@ static void save(struct group_set *set, const struct place *p, struct arena *scr
     struct saved *s = pool_get(set->pool, sizeof *s);
     s->place = place_copy(set->pool, p);
     s->record = (struct record){pool_bytes(set->pool, record.key), pool_bytes(set->pool, record.value)};
-    RB_INSERT(saved_tree, &cut->saved, s);
+    MUSTER_CHECK(RB_INSERT(saved_tree, &cut->saved, s) == NULL);
 }
 
 static void saved_free(struct group_set *set, struct saved *s)
@@ -286,6 +286,7 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
 static void head_add(struct group_set *set, struct record record)
 {
     struct snapshot_cut *cut = set->cut;
+    MUSTER_CHECK(cut->head_count < (int)COUNT_OF(cut->head));
     cut->head[cut->head_count++] = (struct record){pool_bytes(set->pool, record.key), pool_bytes(set->pool, record.value)};
 }
 
@@ -328,6 +329,7 @@ static void write_record(struct buf *out, struct record record)
 
 static void move_to(struct group_set *set, const struct place *p)
 {
+    MUSTER_CHECK(!set->cut->started || place_cmp(&set->cut->at, p) < 0);
     struct place copy = place_copy(set->pool, p);
     if (set->cut->started) {
         place_free(set->pool, &set->cut->at);
@@ -435,6 +437,7 @@ static bool read_bytes(struct bytes *in, struct bytes *ret)
 
 int group_restore(struct group_set *set, struct bytes run, struct arena *scratch)
 {
+    MUSTER_CHECK(set->base == NULL && set->cut == NULL);
     while (run.len > 0) {
         struct record record;
         if (!read_bytes(&run, &record.key) || !read_bytes(&run, &record.value) || !group_apply(set, 0, record, scratch)) {

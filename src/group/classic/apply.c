@@ -8,6 +8,7 @@
 
 static void member_release(struct pool *pool, struct classic_member *m)
 {
+    MUSTER_CHECK(m->references > 0);
     if (--m->references > 0) {
         return;
     }
@@ -81,6 +82,7 @@ static void use_change(struct pool *pool, struct classic *c, struct str name, in
         c->uses[c->use_count++] = (struct classic_protocol_use){.name = pool_str(pool, name)};
     }
     c->uses[i].members += by;
+    MUSTER_CHECK(c->uses[i].members >= 0);
     if (c->uses[i].members == 0) {
         pool_put_str(pool, c->uses[i].name);
         c->uses[i] = c->uses[--c->use_count];
@@ -102,6 +104,7 @@ static void member_count(struct group_set *set, struct classic *c, const struct 
 {
     set->counts.members += by;
     c->joined_count += member_joined(c, m) ? by : 0;
+    MUSTER_CHECK(set->counts.members >= 0 && c->joined_count >= 0);
     for (int32_t i = 0; i < m->protocol_count; i++) {
         if (!named_before(m, i)) {
             use_change(set->pool, c, m->protocols[i].name, by);
@@ -155,6 +158,7 @@ void classic_apply_group(const struct apply_context *c, const struct classic_gro
 
 static void members_insert(struct pool *pool, struct classic *c, int32_t place, struct classic_member *m)
 {
+    MUSTER_CHECK(place >= 0 && place <= c->member_count);
     if (c->member_count == c->member_capacity) {
         int32_t capacity = c->member_capacity == 0 ? 4 : 2 * c->member_capacity;
         c->members = pool_resize(pool, c->members, (size_t)c->member_capacity * sizeof *c->members, (size_t)capacity * sizeof *c->members);
@@ -168,6 +172,7 @@ static void members_insert(struct pool *pool, struct classic *c, int32_t place, 
 static void member_remove(struct group_set *set, struct group *g, int32_t place)
 {
     struct classic *c = &g->classic;
+    MUSTER_CHECK(place >= 0 && place < c->member_count);
     struct classic_member *m = c->members[place];
     group_hash_replace(set, m->record_hash + m->assignment_hash, 0);
     member_count(set, c, m, -1);
@@ -180,6 +185,7 @@ static void member_remove(struct group_set *set, struct group *g, int32_t place)
 /* A member's new record leaves its assignment as it was. */
 static void assignment_move(struct pool *pool, struct classic_member *to, struct classic_member *from)
 {
+    MUSTER_CHECK(to->references == 1 && !to->has_assignment);
     to->has_assignment = from->has_assignment;
     to->assignment_generation = from->assignment_generation;
     to->assignment_hash = from->assignment_hash;
@@ -250,6 +256,7 @@ void classic_apply_assignment(const struct apply_context *c, const struct classi
 
 static void pending_insert(struct pool *pool, struct classic *c, int32_t place, struct str member_id)
 {
+    MUSTER_CHECK(place >= 0 && place <= c->pending_count);
     if (c->pending_count == c->pending_capacity) {
         int32_t capacity = c->pending_capacity == 0 ? 4 : 2 * c->pending_capacity;
         c->pending = pool_resize(pool, c->pending, (size_t)c->pending_capacity * sizeof *c->pending, (size_t)capacity * sizeof *c->pending);
@@ -324,6 +331,7 @@ void classic_clone(struct group_set *to, struct group *copy, const struct group 
 {
     struct classic *c = &copy->classic;
     const struct classic *from = &g->classic;
+    MUSTER_CHECK(c->member_count == 0 && c->pending_count == 0 && c->use_count == 0);
     *c = *from;
     c->protocol_type = pool_str(to->pool, from->protocol_type);
     c->protocol_name = pool_str(to->pool, from->protocol_name);

@@ -70,6 +70,7 @@ const struct classic_member **draft_members(const struct draft *t, int32_t *ret_
     if (put != NULL) {
         all[count++] = put;
     }
+    MUSTER_CHECK(count == t->member_count);
     *ret_count = count;
     return all;
 }
@@ -96,6 +97,7 @@ static bool syncing(const struct draft *t)
 
 void draft_remove(struct draft *t, int32_t place)
 {
+    MUSTER_CHECK(place >= 0 && place < t->c->member_count && draft_has(t, place));
     const struct classic_member *m = t->c->members[place];
     if (t->gone == NULL) {
         t->gone = ARENA_NEW(t->d->arena, bool, t->c->member_count);
@@ -117,11 +119,12 @@ void draft_remove_pending(struct draft *t, struct str member_id)
     out_record(t->d, RECORD_CLASSIC_PENDING_ID, &key, 0, NULL);
     out_timer(t->d, GROUP_TIMER_PENDING_ID, member_id, 0, -1);
     t->pending_count--;
+    MUSTER_CHECK(t->pending_count >= 0);
 }
 
 void draft_put(struct draft *t, const struct classic_member *m, int32_t place)
 {
-    MUSTER_CHECK(t->put == NULL);
+    MUSTER_CHECK(t->put == NULL && place < t->c->member_count);
     t->put = m;
     t->put_place = place;
     if (place >= 0) {
@@ -224,6 +227,7 @@ void draft_prepare(struct draft *t)
     }
     end_syncs(t);
     move(t, CLASSIC_PREPARING);
+    MUSTER_CHECK(t->joined_count <= t->member_count);
     if (draft_all_joined(t)) {
         draft_complete(t);
     } else {
@@ -260,6 +264,7 @@ static struct str elect(const struct draft *t, const struct classic_member **all
 
 static void begin_generation(struct draft *t, const struct classic_member **all, int32_t count)
 {
+    MUSTER_CHECK(count > 0 && !str_is_null(t->leader));
     t->protocol_name = classic_vote(all, count, t->d->arena);
     t->topics_hash =
         t->d->op->settings->rebalance_on_partition_change ? classic_topics_hash(t->d, t->protocol_type, t->protocol_name, all, count) : 0;
@@ -282,6 +287,7 @@ static void end_empty(struct draft *t)
 
 bool draft_complete(struct draft *t)
 {
+    MUSTER_CHECK(t->state == CLASSIC_PREPARING);
     bool initial = draft_initial(t);
     drop_absent(t);
     int32_t count;
@@ -303,6 +309,7 @@ bool draft_complete(struct draft *t)
 
 void draft_stable(struct draft *t)
 {
+    MUSTER_CHECK(t->put == NULL && t->gone == NULL);
     move(t, CLASSIC_STABLE);
     for (int32_t i = 0; i < t->c->member_count; i++) {
         draft_session(t, t->c->members[i]);

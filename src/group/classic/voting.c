@@ -62,6 +62,7 @@ static void cast_vote(const struct classic_member *m, struct candidate *all, int
 
 struct str classic_vote(const struct classic_member *const *members, int32_t count, struct arena *arena)
 {
+    MUSTER_CHECK(count > 0);
     int32_t candidates;
     struct candidate *all = find_candidates(members, count, arena, &candidates);
     int32_t voted_for = 0;
