@@ -355,14 +355,14 @@ class Session:
         return self.coordinators[group]
 
     def _find_coordinator(self, group):
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             answer = self.quiet().ask("FindCoordinator", 4, KeyType=0, CoordinatorKeys=[group])
-            found = answer["Coordinators"][0]
+            found = answer["Coordinators"][0] if answer else {"ErrorCode": None}
             if found["ErrorCode"] == 0:
                 address = (found["Host"], found["Port"])
                 answer = self.quiet(address).ask("OffsetFetch", 8, Groups=[{"GroupId": group, "Topics": []}])
-                if answer["Groups"][0]["ErrorCode"] == 0:
+                if answer and answer["Groups"][0]["ErrorCode"] == 0:
                     return address
             time.sleep(0.1)
         raise ScriptFailed(f"no coordinator for {group}")
