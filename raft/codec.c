@@ -58,9 +58,9 @@ struct bytes reader_bytes(struct reader *r)
     uint32_t len = reader_u32(r);
     if (r->bad || len > r->left || len > INT32_MAX) {
         r->bad = true;
-        return (struct bytes){ NULL, 0 };
+        return (struct bytes){NULL, 0};
     }
-    return (struct bytes){ reader_take(r, len), (int32_t)len };
+    return (struct bytes){reader_take(r, len), (int32_t)len};
 }
 
 /* ---- writing: out grows as needed, bad remembers that a limit was hit -------------------------------------------- */

@@ -10,14 +10,14 @@ struct reader {
     size_t left;
     bool bad;
 };
-const uint8_t *reader_take(struct reader *r, size_t size);       /* when bad: zeros, of which 16 may be looked at */
-uint8_t  reader_u8(struct reader *r);
+const uint8_t *reader_take(struct reader *r, size_t size); /* when bad: zeros, of which 16 may be looked at */
+uint8_t reader_u8(struct reader *r);
 uint16_t reader_u16(struct reader *r);
 uint32_t reader_u32(struct reader *r);
 uint64_t reader_u64(struct reader *r);
-bool     reader_bool(struct reader *r);                          /* 0 or 1 */
-struct uuid  reader_uuid(struct reader *r);
-struct bytes reader_bytes(struct reader *r);                     /* a 32-bit length, then the bytes; borrowed */
+bool reader_bool(struct reader *r); /* 0 or 1 */
+struct uuid reader_uuid(struct reader *r);
+struct bytes reader_bytes(struct reader *r); /* a 32-bit length, then the bytes; borrowed */
 
 /* Appends to out; bad says that out's limit was hit. */
 struct writer {

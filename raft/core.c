@@ -137,7 +137,7 @@ int config_decode(struct bytes data, struct raft_configuration *ret)
     if (!message_config_valid(data)) {
         return MUSTER_E_MALFORMED;
     }
-    struct raft_buffer encoded = { (void *)(uintptr_t)data.ptr, (size_t)data.len };
+    struct raft_buffer encoded = {(void *)(uintptr_t)data.ptr, (size_t)data.len};
     raft_configuration_init(ret);
     return raft_configuration_decode(&encoded, ret) == 0 ? 0 : MUSTER_E_MALFORMED;
 }
@@ -153,7 +153,7 @@ static int take_peers(struct replica *core)
         if (id->peers[i].node_id == 0 || (i > 0 && id->peers[i].node_id <= id->peers[i - 1].node_id)) {
             return MUSTER_E_INVALID;
         }
-        core->peers[i] = (struct peer){ .id = id->peers[i].node_id, .address = id->peers[i].address, .healthy = true };
+        core->peers[i] = (struct peer){.id = id->peers[i].node_id, .address = id->peers[i].address, .healthy = true};
         if (id->peers[i].node_id == id->node_id) {
             core->peers[i].self = true;
             core->self_pos = i;
@@ -173,7 +173,7 @@ static void shard_init(struct shard *s, struct replica *core, uint32_t id)
     buf_init(&s->config, 0);
     memset(&s->raft, 0, sizeof s->raft);
     MUSTER_CHECK(raft_init(&s->raft, NULL, NULL, core->self, core->peers[core->self_pos].address) == 0);
-    s->raft.tracer = NULL;               /* the default one formats every message into a static buffer, even when it prints nothing */
+    s->raft.tracer = NULL; /* the default one formats every message into a static buffer, even when it prints nothing */
     raft_seed(&s->raft, (unsigned)prng_next(&core->prng));
     raft_set_pre_vote(&s->raft, true);
     raft_set_election_timeout(&s->raft, core->options.election_timeout_ms);
@@ -280,7 +280,7 @@ static void recovered_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t 
 
 void core_recovery(struct replica *core, struct store_recovery *ret)
 {
-    *ret = (struct store_recovery){ .ctx = core, .shard = recovered_shard, .entry = recovered_entry };
+    *ret = (struct store_recovery){.ctx = core, .shard = recovered_shard, .entry = recovered_entry};
 }
 
 /* Entries that the snapshot makes useless, or that contradict it (an installed snapshot replaced them), do not count. */
@@ -302,8 +302,8 @@ static int start_shard(struct shard *s, char *ret_text)
 {
     struct replica *core = s->core;
     if (s->snapshot_index > 0 && s->log.first > s->snapshot_index + 1 && s->log.first <= s->log.last) {
-        snprintf(ret_text, 256, "shard %u: the snapshot ends at entry %llu but the log begins at %llu", s->id, (unsigned long long)s->snapshot_index,
-                 (unsigned long long)s->log.first);
+        snprintf(ret_text, 256, "shard %u: the snapshot ends at entry %llu but the log begins at %llu", s->id,
+                 (unsigned long long)s->snapshot_index, (unsigned long long)s->log.first);
         return MUSTER_E_CORRUPT;
     }
     if (s->snapshot_index > 0) {
@@ -359,7 +359,7 @@ static void tick_shard(struct shard *s)
             core->stats.elections_begun++;
         }
         elect_before_timeout(s);
-        struct raft_event event = { .type = RAFT_TIMEOUT };
+        struct raft_event event = {.type = RAFT_TIMEOUT};
         shard_step(s, &event);
     }
     if (s->transfer.active) {
@@ -612,12 +612,12 @@ bool replica_send(struct replica *core, uint32_t node, uint16_t channel, struct 
     if (p == NULL || !p->connected || core->broken) {
         return false;
     }
-    struct message m = { .type = MESSAGE_APP };
+    struct message m = {.type = MESSAGE_APP};
     m.app.channel = channel;
     m.app.data = data;
     buf_clear(&core->out);
     MUSTER_CHECK(message_encode(&core->out, &m) == 0);
-    return core->host.send(core->host.ctx, node, CORE_RAFT, (struct bytes){ core->out.ptr, (int32_t)core->out.len });
+    return core->host.send(core->host.ctx, node, CORE_RAFT, (struct bytes){core->out.ptr, (int32_t)core->out.len});
 }
 
 bool replica_connected(const struct replica *core, uint32_t node)
@@ -654,6 +654,6 @@ int replica_read_entry(const struct replica *core, uint32_t shard, uint64_t inde
     }
     *ret_term = e->term;
     *ret_kind = e->type;
-    *ret = (struct bytes){ e->data, (int32_t)e->len };
+    *ret = (struct bytes){e->data, (int32_t)e->len};
     return 0;
 }

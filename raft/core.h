@@ -14,8 +14,8 @@
 #include <muster/store.h>
 
 enum core_class {
-    CORE_RAFT,                           /* consensus, in order */
-    CORE_BULK,                           /* snapshot bytes, on a connection of their own so that they delay nothing */
+    CORE_RAFT, /* consensus, in order */
+    CORE_BULK, /* snapshot bytes, on a connection of their own so that they delay nothing */
     CORE_CLASSES
 };
 
@@ -38,12 +38,12 @@ struct core_host {
     void (*trim)(void *ctx, uint32_t shard, uint64_t index);
     /* The turn is over: what send gathered may leave. */
     void (*flush)(void *ctx);
-    const struct store_port *port;       /* for snapshots, inside jobs and core_start */
+    const struct store_port *port; /* for snapshots, inside jobs and core_start */
 };
 
 /* Makes a replica for the node of this identity (copied). Nothing runs yet. INVALID: the identity is not usable (no such node, too many shards). */
-int  core_new(struct replica **ret, const struct store_identity *identity, const struct core_options *options, const struct core_host *host,
-              const struct replica_events *events);
+int core_new(struct replica **ret, const struct store_identity *identity, const struct core_options *options, const struct core_host *host,
+             const struct replica_events *events);
 /* No job may be under way (core_jobs) and no batch be outstanding. Accepts NULL. */
 void core_free(struct replica *core);
 
@@ -53,20 +53,20 @@ void core_stop(struct replica *core);
 /* Hand this to store_open, before core_start: it fills the shards from what recovery found. */
 void core_recovery(struct replica *core, struct store_recovery *ret);
 /* Restores the snapshots (through host.port; blocking), starts every shard. On failure ret_text, 256 bytes, says why in words. */
-int  core_start(struct replica *core, int64_t now_us, char *ret_text);
+int core_start(struct replica *core, int64_t now_us, char *ret_text);
 
 /* Inputs. */
 void core_tick(struct replica *core, int64_t now_us);
 /* One message from an authenticated node; bytes borrowed for the call. MALFORMED: the sender is broken, close its connection. */
-int  core_receive(struct replica *core, uint32_t node, struct bytes data, int64_t now_us);
+int core_receive(struct replica *core, uint32_t node, struct bytes data, int64_t now_us);
 /* The outstanding batch: 0, FULL (nothing of it counts, the store is usable) or IO. */
 void core_persisted(struct replica *core, int result, int64_t now_us);
 void core_job_done(struct replica *core, struct core_job *job, int64_t now_us);
 
 enum core_peer_event {
-    CORE_PEER_CONNECTED,                 /* messages may be sent to it */
+    CORE_PEER_CONNECTED, /* messages may be sent to it */
     CORE_PEER_DISCONNECTED,
-    CORE_PEER_REFUSED                    /* it was connected, the connection ended, and its port refuses: evidence that the process is dead */
+    CORE_PEER_REFUSED /* it was connected, the connection ended, and its port refuses: evidence that the process is dead */
 };
 void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event event, int64_t now_us);
 /* The oldest log segment is pinned by this shard: snapshot it soon. */
@@ -74,9 +74,9 @@ void core_snapshot_hint(struct replica *core, uint32_t shard);
 
 /* When core_tick wants to be called next, at the latest; never before `after_us`. */
 int64_t core_next_deadline(const struct replica *core, int64_t after_us);
-size_t  core_jobs(const struct replica *core);
+size_t core_jobs(const struct replica *core);
 /* The jobs under way have run and nobody will hear of them: the simulated process is dead, and core_free comes next. */
-void    core_forget_jobs(struct replica *core);
+void core_forget_jobs(struct replica *core);
 
 void core_stats(const struct replica *core, struct core_stats *ret);
 /* Bytes of log in memory, all shards. */

@@ -45,7 +45,8 @@ static void compare(struct shard *s, uint64_t index)
     core->stats.hashes_compared++;
     if (best_other > voters / 2) {
         core_fatal(core,
-                   "shard %u diverged: at entry %llu this node's state hash is %016llx and a majority has %016llx. This copy of the state is wrong; "
+                   "shard %u diverged: at entry %llu this node's state hash is %016llx and a majority has %016llx. This copy of the state "
+                   "is wrong; "
                    "replace the node's data folder.",
                    s->id, (unsigned long long)index, (unsigned long long)own->hash, (unsigned long long)other);
     } else if (reports == voters && agree <= voters / 2) {
@@ -64,8 +65,8 @@ void hash_applied(struct shard *s)
         return;
     }
     struct hash_slot *slot = &s->hashes[s->hash_next++ % HASHES_KEPT];
-    *slot = (struct hash_slot){ .index = s->applied, .hash = core->events.state_hash(core->events.ctx, s->id), .known = true };
-    struct message m = { .type = MESSAGE_HASH, .shard = s->id };
+    *slot = (struct hash_slot){.index = s->applied, .hash = core->events.state_hash(core->events.ctx, s->id), .known = true};
+    struct message m = {.type = MESSAGE_HASH, .shard = s->id};
     m.hash.index = slot->index;
     m.hash.hash = slot->hash;
     for (size_t i = 0; i < core->peer_count; i++) {
@@ -86,6 +87,6 @@ void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t ha
             return;
         }
     }
-    slots[s->reported_next[from_pos]++ % HASHES_KEPT] = (struct hash_slot){ .index = index, .hash = hash, .known = true };
+    slots[s->reported_next[from_pos]++ % HASHES_KEPT] = (struct hash_slot){.index = index, .hash = hash, .known = true};
     compare(s, index);
 }

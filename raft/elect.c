@@ -8,10 +8,10 @@
 #include "state.h"
 
 enum {
-    STAGGER_US = 30000,                  /* between ranks, on evidence */
-    VOTED_WAIT_US = 120000,              /* another one stands already: give it time */
-    RETRY_US = 5000,                     /* own entries still on their way to the disk */
-    DISRUPTING_TRIES = 2                 /* then back to asking politely, which costs no terms */
+    STAGGER_US = 30000,     /* between ranks, on evidence */
+    VOTED_WAIT_US = 120000, /* another one stands already: give it time */
+    RETRY_US = 5000,        /* own entries still on their way to the disk */
+    DISRUPTING_TRIES = 2    /* then back to asking politely, which costs no terms */
 };
 
 static unsigned rank_in(const struct shard *s, uint32_t leader, unsigned *ret_count)
@@ -109,12 +109,12 @@ static void stand_in_leaders_name(struct shard *s)
 {
     struct raft *r = &s->raft;
     const struct peer *leader = peer_by_id(s->core, known_leader(s));
-    struct raft_message m = { .type = RAFT_TIMEOUT_NOW, .server_id = leader->id, .server_address = leader->address };
+    struct raft_message m = {.type = RAFT_TIMEOUT_NOW, .server_id = leader->id, .server_address = leader->address};
     const struct entry *last = log_get(&s->log, s->log.last);
     m.timeout_now.term = raft_current_term(r);
     m.timeout_now.last_log_index = s->log.last;
     m.timeout_now.last_log_term = last != NULL ? last->term : s->snapshot_term;
-    struct raft_event event = { .type = RAFT_RECEIVE };
+    struct raft_event event = {.type = RAFT_RECEIVE};
     event.receive.message = &m;
     s->core->stats.elections_fast++;
     s->core->stats.elections_begun++;
@@ -141,9 +141,9 @@ static void deliver_parked(struct shard *s)
     }
     s->parked.used = false;
     const struct peer *p = peer_by_id(s->core, s->parked.from);
-    struct raft_message m = { .type = RAFT_REQUEST_VOTE, .server_id = p->id, .server_address = p->address };
+    struct raft_message m = {.type = RAFT_REQUEST_VOTE, .server_id = p->id, .server_address = p->address};
     m.request_vote = s->parked.vote;
-    struct raft_event event = { .type = RAFT_RECEIVE };
+    struct raft_event event = {.type = RAFT_RECEIVE};
     event.receive.message = &m;
     uint64_t before = raft_voted_for(&s->raft);
     shard_step(s, &event);
@@ -189,7 +189,7 @@ bool elect_admit(struct shard *s, uint32_t from, const struct raft_request_vote 
         return true;
     }
     s->core->stats.votes_parked++;
-    s->parked = (struct parked_vote){ .used = true, .from = from, .since_us = s->core->now_us, .vote = *vote };
+    s->parked = (struct parked_vote){.used = true, .from = from, .since_us = s->core->now_us, .vote = *vote};
     return false;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREPARED_NAME "form.prepared"
+#define PREPARED_NAME     "form.prepared"
 #define PREPARED_TMP_NAME "form.prepared.tmp"
 
 enum { PREPARED_MAGIC = 0x50524d46, PREPARED_HASH_SEED = 7 };
@@ -71,7 +71,7 @@ static void read_identity(struct reader *r, struct store_identity *id)
 
 int form_request_encode(struct buf *out, const struct form_request *q)
 {
-    struct writer w = { out, false };
+    struct writer w = {out, false};
     write_beginning(&w);
     writer_u8(&w, (uint8_t)q->op);
     if (q->op == FORM_PREPARE) {
@@ -84,7 +84,7 @@ int form_request_encode(struct buf *out, const struct form_request *q)
 
 int form_request_decode(struct bytes frame, struct form_request *ret)
 {
-    struct reader r = { frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false };
+    struct reader r = {frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false};
     int rc = read_beginning(&r, frame);
     if (rc != 0) {
         return rc;
@@ -104,7 +104,7 @@ int form_request_decode(struct bytes frame, struct form_request *ret)
 
 int form_answer_encode(struct buf *out, const struct form_answer *a)
 {
-    struct writer w = { out, false };
+    struct writer w = {out, false};
     write_beginning(&w);
     writer_u8(&w, (uint8_t)-a->error);
     writer_u8(&w, (uint8_t)a->state);
@@ -117,7 +117,7 @@ int form_answer_encode(struct buf *out, const struct form_answer *a)
 
 int form_answer_decode(struct bytes frame, struct form_answer *ret)
 {
-    struct reader r = { frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false };
+    struct reader r = {frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false};
     int rc = read_beginning(&r, frame);
     if (rc != 0) {
         return rc;
@@ -163,11 +163,11 @@ static int save_prepared(struct form *f, const struct store_identity *id)
 {
     struct buf out;
     buf_init(&out, FORM_FRAME_MAX);
-    struct writer w = { &out, false };
+    struct writer w = {&out, false};
     writer_u32(&w, PREPARED_MAGIC);
     write_identity(&w, id);
     writer_u64(&w, w.bad ? 0 : hash_bytes(out.ptr, out.len, PREPARED_HASH_SEED));
-    int rc = w.bad ? MUSTER_E_LIMIT : write_file(f->port, PREPARED_TMP_NAME, (struct bytes){ out.ptr, (int32_t)out.len });
+    int rc = w.bad ? MUSTER_E_LIMIT : write_file(f->port, PREPARED_TMP_NAME, (struct bytes){out.ptr, (int32_t)out.len});
     buf_fini(&out);
     if (rc == 0) {
         rc = f->port->rename(f->port->ctx, PREPARED_TMP_NAME, PREPARED_NAME);
@@ -195,7 +195,7 @@ static int load_prepared(struct form *f)
     if (len < 12 || get_le64(data + len - 8) != hash_bytes(data, len - 8, PREPARED_HASH_SEED)) {
         return MUSTER_E_CORRUPT;
     }
-    struct reader r = { data, len - 8, false };
+    struct reader r = {data, len - 8, false};
     uint32_t magic = reader_u32(&r);
     read_identity(&r, &f->identity);
     return r.bad || r.left != 0 || magic != PREPARED_MAGIC ? MUSTER_E_CORRUPT : 0;
@@ -204,7 +204,8 @@ static int load_prepared(struct form *f)
 static void note_foreign(void *arg, const char *name)
 {
     bool *foreign = arg;
-    if (strcmp(name, PREPARED_NAME) != 0 && strcmp(name, PREPARED_TMP_NAME) != 0 && strcmp(name, "identity.tmp") != 0 && strcmp(name, "lost+found") != 0) {
+    if (strcmp(name, PREPARED_NAME) != 0 && strcmp(name, PREPARED_TMP_NAME) != 0 && strcmp(name, "identity.tmp") != 0 &&
+        strcmp(name, "lost+found") != 0) {
         *foreign = true;
     }
 }
@@ -212,10 +213,11 @@ static void note_foreign(void *arg, const char *name)
 int form_init(struct form *f, const struct store_port *port, const struct form_config *config, char *text)
 {
     bool foreign = false;
-    *f = (struct form){ .port = port, .config = *config, .state = FORM_EMPTY };
+    *f = (struct form){.port = port, .config = *config, .state = FORM_EMPTY};
     int rc = port->list(port->ctx, note_foreign, &foreign);
     if (rc == 0 && foreign) {
-        snprintf(text, FORM_TEXT_BYTES, "the data folder holds files but no identity: it is not a new folder, and its cluster is not known");
+        snprintf(text, FORM_TEXT_BYTES,
+                 "the data folder holds files but no identity: it is not a new folder, and its cluster is not known");
         return MUSTER_E_EXISTS;
     }
     if (rc == 0) {
@@ -226,7 +228,8 @@ int form_init(struct form *f, const struct store_port *port, const struct form_c
     } else if (rc == MUSTER_E_NOT_FOUND) {
         rc = 0;
     } else if (rc == MUSTER_E_CORRUPT) {
-        snprintf(text, FORM_TEXT_BYTES, "%s, left by an interrupted forming, cannot be read; nothing was stored here yet, so the file may be removed",
+        snprintf(text, FORM_TEXT_BYTES,
+                 "%s, left by an interrupted forming, cannot be read; nothing was stored here yet, so the file may be removed",
                  PREPARED_NAME);
     } else {
         snprintf(text, FORM_TEXT_BYTES, "the data folder cannot be read: %s", muster_strerror(rc));
@@ -236,8 +239,7 @@ int form_init(struct form *f, const struct store_port *port, const struct form_c
 
 /* ---- answers --------------------------------------------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4)))
-static void refuse(struct form_answer *a, int error, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void refuse(struct form_answer *a, int error, const char *format, ...)
 {
     va_list args;
     a->error = error;
@@ -293,14 +295,14 @@ static void commit(struct form *f, const void *connection, struct uuid cluster_i
             refuse(a, rc, "its identity cannot be written: %s", muster_strerror(rc));
             return;
         }
-        f->port->remove(f->port->ctx, PREPARED_NAME);    /* of no meaning beside an identity; left over it harms nobody */
+        f->port->remove(f->port->ctx, PREPARED_NAME); /* of no meaning beside an identity; left over it harms nobody */
         f->state = FORM_FORMED;
     }
 }
 
 void form_handle(struct form *f, const void *connection, const struct form_request *q, struct form_answer *a)
 {
-    *a = (struct form_answer){ .node_id = f->config.node_id, .shard_count = f->config.shard_count };
+    *a = (struct form_answer){.node_id = f->config.node_id, .shard_count = f->config.shard_count};
     if (f->state == FORM_FORMED) {
         form_handle_formed(&f->identity, q, a);
         return;
@@ -325,9 +327,10 @@ void form_gone(struct form *f, const void *connection)
 
 void form_handle_formed(const struct store_identity *self, const struct form_request *q, struct form_answer *a)
 {
-    *a = (struct form_answer){
-        .state = FORM_FORMED, .node_id = self->node_id, .shard_count = self->shard_count, .cluster_id = self->cluster_id
-    };
+    *a = (struct form_answer){.state = FORM_FORMED,
+                              .node_id = self->node_id,
+                              .shard_count = self->shard_count,
+                              .cluster_id = self->cluster_id};
     bool done_already = q->op == FORM_COMMIT && uuid_eq(q->cluster_id, self->cluster_id);
     if (q->op == FORM_PREPARE || (q->op == FORM_COMMIT && !done_already)) {
         refuse(a, MUSTER_E_EXISTS, "it belongs to a cluster already");

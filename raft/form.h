@@ -19,17 +19,17 @@ enum form_state { FORM_EMPTY = 1, FORM_PREPARED = 2, FORM_FORMED = 3 };
 
 struct form_request {
     enum form_op op;
-    struct uuid cluster_id;              /* commit */
-    struct store_identity identity;      /* prepare: as the node is to write it */
+    struct uuid cluster_id;         /* commit */
+    struct store_identity identity; /* prepare: as the node is to write it */
 };
 
 struct form_answer {
-    int error;                           /* MUSTER_E_* of the request; the rest is set in any case */
+    int error; /* MUSTER_E_* of the request; the rest is set in any case */
     enum form_state state;
     uint32_t node_id;
-    uint32_t shard_count;                /* as configured, or as formed */
-    struct uuid cluster_id;              /* prepared or formed */
-    char text[FORM_TEXT_BYTES];          /* with error */
+    uint32_t shard_count;       /* as configured, or as formed */
+    struct uuid cluster_id;     /* prepared or formed */
+    char text[FORM_TEXT_BYTES]; /* with error */
 };
 
 int form_request_encode(struct buf *out, const struct form_request *request);
@@ -41,13 +41,13 @@ struct form {
     const struct store_port *port;
     struct form_config config;
     enum form_state state;
-    struct store_identity identity;      /* prepared or formed */
-    const void *owner;                   /* the connection that prepared, while it is open */
+    struct store_identity identity; /* prepared or formed */
+    const void *owner;              /* the connection that prepared, while it is open */
 };
 
 /* 0; EXISTS: the folder holds files but no identity, so it is not empty; CORRUPT: what an interrupted forming left cannot be read; IO.
  * On failure text (FORM_TEXT_BYTES) says so in words. */
-int  form_init(struct form *f, const struct store_port *port, const struct form_config *config, char *text);
+int form_init(struct form *f, const struct store_port *port, const struct form_config *config, char *text);
 /* Answers one request of a connection. After a successful commit f->state is FORMED and the identity is on disk. */
 void form_handle(struct form *f, const void *connection, const struct form_request *request, struct form_answer *ret);
 void form_gone(struct form *f, const void *connection);

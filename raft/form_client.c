@@ -38,8 +38,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-__attribute__((format(printf, 4, 5)))
-static int fail(struct client *c, const struct target *t, int error, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int fail(struct client *c, const struct target *t, int error, const char *format, ...)
 {
     char what[200];
     va_list args;
@@ -55,7 +54,7 @@ static int fail(struct client *c, const struct target *t, int error, const char 
 static int wait_for(struct client *c, int fd, short events)
 {
     int64_t left = c->deadline_ms - now_ms();
-    struct pollfd p = { .fd = fd, .events = events };
+    struct pollfd p = {.fd = fd, .events = events};
     int n = poll(&p, 1, left > 0 ? (int)left : 0);
     if (n == 0) {
         errno = ETIMEDOUT;
@@ -91,7 +90,7 @@ static int try_connect(struct client *c, const struct addrinfo *a)
 static int dial(struct client *c, struct target *t)
 {
     char host[ADDRESS_HOST_BYTES], port[ADDRESS_PORT_BYTES];
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *list;
     if (address_split(t->peer->address, host, port) != 0) {
         return fail(c, t, MUSTER_E_INVALID, "that is not an address");
@@ -165,7 +164,7 @@ static int exchange(struct client *c, struct target *t, const struct form_reques
     if (len > sizeof in || receive_all(c, t->fd, in, len) != 0) {
         return fail(c, t, MUSTER_E_MALFORMED, "what answers there is not a musterd peer listener");
     }
-    rc = form_answer_decode((struct bytes){ in, (int32_t)len }, &t->answer);
+    rc = form_answer_decode((struct bytes){in, (int32_t)len}, &t->answer);
     if (rc != 0) {
         return fail(c, t, rc, "what answers there is not a musterd peer listener of this version");
     }
@@ -179,7 +178,7 @@ static int exchange(struct client *c, struct target *t, const struct form_reques
 
 static int query_all(struct client *c)
 {
-    const struct form_request query = { .op = FORM_QUERY };
+    const struct form_request query = {.op = FORM_QUERY};
     for (uint32_t i = 0; i < c->config->peer_count; i++) {
         struct target *t = &c->targets[i];
         int rc = dial(c, t);
@@ -193,7 +192,8 @@ static int query_all(struct client *c)
             return fail(c, t, MUSTER_E_INVALID, "the address leads to node %u", t->answer.node_id);
         }
         if (t->answer.shard_count != c->config->shard_count) {
-            return fail(c, t, MUSTER_E_INVALID, "it has muster.shards=%u, this configuration has %u", t->answer.shard_count, c->config->shard_count);
+            return fail(c, t, MUSTER_E_INVALID, "it has muster.shards=%u, this configuration has %u", t->answer.shard_count,
+                        c->config->shard_count);
         }
     }
     return 0;
@@ -202,13 +202,13 @@ static int query_all(struct client *c)
 static void random_uuid(struct uuid *ret)
 {
     MUSTER_CHECK(getrandom(ret->b, sizeof ret->b, 0) == (ssize_t)sizeof ret->b);
-    ret->b[6] = (uint8_t)((ret->b[6] & 0x0f) | 0x40);    /* RFC 9562, version 4 */
+    ret->b[6] = (uint8_t)((ret->b[6] & 0x0f) | 0x40); /* RFC 9562, version 4 */
     ret->b[8] = (uint8_t)((ret->b[8] & 0x3f) | 0x80);
 }
 
 static int prepare_all(struct client *c, struct uuid *ret_cluster_id)
 {
-    struct form_request request = { .op = FORM_PREPARE };
+    struct form_request request = {.op = FORM_PREPARE};
     struct store_identity *id = &request.identity;
     random_uuid(&id->cluster_id);
     id->shard_count = c->config->shard_count;
@@ -232,7 +232,7 @@ static int prepare_all(struct client *c, struct uuid *ret_cluster_id)
 
 static int commit_all(struct client *c, struct uuid cluster_id)
 {
-    const struct form_request request = { .op = FORM_COMMIT, .cluster_id = cluster_id };
+    const struct form_request request = {.op = FORM_COMMIT, .cluster_id = cluster_id};
     for (uint32_t i = 0; i < c->config->peer_count; i++) {
         int rc = c->targets[i].answer.state == FORM_FORMED ? 0 : exchange(c, &c->targets[i], &request);
         if (rc != 0) {
@@ -253,7 +253,8 @@ static int check_rest(struct client *c, const struct target *formed, bool *ret_a
             return fail(c, t, MUSTER_E_EXISTS, "it belongs to another cluster than node %u", formed->peer->node_id);
         }
         if (!same) {
-            return fail(c, t, MUSTER_E_EXISTS, "its data folder is empty, but node %u belongs to a cluster already; a wiped node cannot be formed again",
+            return fail(c, t, MUSTER_E_EXISTS,
+                        "its data folder is empty, but node %u belongs to a cluster already; a wiped node cannot be formed again",
                         formed->peer->node_id);
         }
         *ret_all = *ret_all && t->answer.state == FORM_FORMED;
@@ -287,7 +288,7 @@ int form_client_run(const struct form_config *config, int timeout_ms, struct uui
     c->deadline_ms = now_ms() + timeout_ms;
     c->text = text;
     for (uint32_t i = 0; i < config->peer_count; i++) {
-        c->targets[i] = (struct target){ .peer = &config->peers[i], .fd = -1 };
+        c->targets[i] = (struct target){.peer = &config->peers[i], .fd = -1};
     }
     *ret_already = false;
     int rc = converse(c, ret_cluster_id, ret_already);

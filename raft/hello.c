@@ -1,9 +1,8 @@
 #include "hello.h"
 #include "codec.h"
 
-
 static const char *const verdict_texts[][2] = {
-#define X(name, of_dialer, of_answerer) { of_dialer, of_answerer },
+#define X(name, of_dialer, of_answerer) {of_dialer, of_answerer},
     HELLO_VERDICTS(X)
 #undef X
 };
@@ -37,19 +36,19 @@ static int read_beginning(struct reader *r, enum hello_class *ret_class)
     if (class > HELLO_FORM) {
         return MUSTER_E_MALFORMED;
     }
-    *ret_class = (enum hello_class)class;
+    *ret_class = (enum hello_class) class;
     return 0;
 }
 
 int hello_class_of(struct bytes frame, enum hello_class *ret_class)
 {
-    struct reader r = { frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false };
+    struct reader r = {frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false};
     return read_beginning(&r, ret_class);
 }
 
 int hello_encode(struct buf *out, const struct hello *h)
 {
-    struct writer w = { out, false };
+    struct writer w = {out, false};
     writer_u32(&w, HELLO_MAGIC);
     writer_u16(&w, HELLO_VERSION);
     writer_u8(&w, (uint8_t)h->class);
@@ -64,7 +63,7 @@ int hello_encode(struct buf *out, const struct hello *h)
 
 int hello_decode(struct bytes frame, struct hello *ret)
 {
-    struct reader r = { frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false };
+    struct reader r = {frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false};
     struct hello h;
     int rc = read_beginning(&r, &h.class);
     if (rc != 0) {
@@ -106,7 +105,7 @@ enum hello_verdict hello_judge(const struct store_identity *self, const struct h
 
 int hello_answer_encode(struct buf *out, const struct hello_answer *a)
 {
-    struct writer w = { out, false };
+    struct writer w = {out, false};
     writer_u32(&w, HELLO_MAGIC);
     writer_u16(&w, HELLO_VERSION);
     writer_u8(&w, (uint8_t)a->verdict);
@@ -117,11 +116,11 @@ int hello_answer_encode(struct buf *out, const struct hello_answer *a)
 
 int hello_answer_decode(struct bytes frame, struct hello_answer *ret)
 {
-    struct reader r = { frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false };
+    struct reader r = {frame.ptr, frame.len > 0 ? (size_t)frame.len : 0, false};
     uint32_t magic = reader_u32(&r);
     uint16_t version = reader_u16(&r);
     uint8_t verdict = reader_u8(&r);
-    struct hello_answer a = { .verdict = (enum hello_verdict)verdict };
+    struct hello_answer a = {.verdict = (enum hello_verdict)verdict};
     a.node = reader_u32(&r);
     a.incarnation = reader_uuid(&r);
     if (r.bad || r.left != 0 || magic != HELLO_MAGIC || verdict >= COUNT_OF(verdict_texts)) {

@@ -10,9 +10,9 @@
 #include <muster/store.h>
 
 enum {
-    HELLO_MAGIC = 0x5254534d,            /* "MSTR" */
+    HELLO_MAGIC = 0x5254534d, /* "MSTR" */
     HELLO_VERSION = 1,
-    HELLO_BYTES_MAX = 512                /* longest first frame of the classes RAFT and BULK, and longest answer */
+    HELLO_BYTES_MAX = 512 /* longest first frame of the classes RAFT and BULK, and longest answer */
 };
 
 enum hello_class { HELLO_RAFT, HELLO_BULK, HELLO_FORM };
@@ -21,23 +21,23 @@ struct hello {
     enum hello_class class;
     struct uuid cluster_id;
     uint32_t from;
-    struct uuid incarnation;             /* of the dialer */
+    struct uuid incarnation; /* of the dialer */
     uint32_t to;
     uint32_t shard_count, hash_version;
 };
 
 /* Name; what the one who answers says of the dialer; what the dialer says of the one who answers. */
-#define HELLO_VERDICTS(X)                                                                                                        \
-    X(OK,          "accepted", "accepted")                                                                                       \
-    X(VERSION,     "it speaks another version of the peer protocol", "it speaks another version of the peer protocol")           \
-    X(CLUSTER,     "it belongs to another cluster", "it belongs to another cluster")                                             \
-    X(NODE,        "its node id is not one of this cluster's", "it does not know this node's id")                                \
-    X(INCARNATION, "its data folder is not the one its node id was formed with: it was wiped or swapped",                        \
-                   "it refuses this node's data folder: it is not the one this node id was formed with")                         \
-    X(MISDIRECTED, "it meant to reach another node: addresses are mixed up", "its address leads to another node")                \
-    X(SHARDS,      "it was formed with other shards", "it was formed with other shards")                                         \
-    X(UNFORMED,    "", "its data folder is empty: it was never formed, or it was wiped")                                         \
-    X(STRANGER,    "", "another data folder answers under its node id: it was wiped or swapped")
+#define HELLO_VERDICTS(X)                                                                                                                  \
+    X(OK, "accepted", "accepted")                                                                                                          \
+    X(VERSION, "it speaks another version of the peer protocol", "it speaks another version of the peer protocol")                         \
+    X(CLUSTER, "it belongs to another cluster", "it belongs to another cluster")                                                           \
+    X(NODE, "its node id is not one of this cluster's", "it does not know this node's id")                                                 \
+    X(INCARNATION, "its data folder is not the one its node id was formed with: it was wiped or swapped",                                  \
+      "it refuses this node's data folder: it is not the one this node id was formed with")                                                \
+    X(MISDIRECTED, "it meant to reach another node: addresses are mixed up", "its address leads to another node")                          \
+    X(SHARDS, "it was formed with other shards", "it was formed with other shards")                                                        \
+    X(UNFORMED, "", "its data folder is empty: it was never formed, or it was wiped")                                                      \
+    X(STRANGER, "", "another data folder answers under its node id: it was wiped or swapped")
 
 enum hello_verdict {
 #define X(name, of_dialer, of_answerer) HELLO_VERDICT_##name,
@@ -47,7 +47,7 @@ enum hello_verdict {
 
 struct hello_answer {
     enum hello_verdict verdict;
-    uint32_t node;                       /* who answers */
+    uint32_t node; /* who answers */
     struct uuid incarnation;
 };
 

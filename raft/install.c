@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    ASK_AGAIN_US = 1000000,
-    IDLE_US = 3000000,
-    GIVE_UP_US = 30000000
-};
+enum { ASK_AGAIN_US = 1000000, IDLE_US = 3000000, GIVE_UP_US = 30000000 };
 
 /* ---- the sender ------------------------------------------------------------------------------------------------------------ */
 
@@ -22,11 +18,11 @@ struct sending {
     struct shard *shard;
     uint32_t node;
     uint64_t min_index;
-    struct store_snapshot_reader *reader;        /* NULL: being opened */
+    struct store_snapshot_reader *reader; /* NULL: being opened */
     struct store_snapshot_meta meta;
     uint64_t file_bytes;
     bool busy, closing, offer_again;
-    int64_t active_us;                   /* when it was last asked for something */
+    int64_t active_us; /* when it was last asked for something */
     int64_t offered_us;
     uint64_t offset;
     uint8_t *chunk;
@@ -79,7 +75,7 @@ static void sending_run(struct core_job *job)
 static void send_offer(struct sending *x)
 {
     struct replica *core = x->shard->core;
-    struct message m = { .type = MESSAGE_SNAPSHOT_OFFER, .shard = x->shard->id };
+    struct message m = {.type = MESSAGE_SNAPSHOT_OFFER, .shard = x->shard->id};
     m.snapshot.term = raft_current_term(&x->shard->raft);
     m.snapshot.index = x->meta.index;
     m.snapshot.last_term = x->meta.term;
@@ -94,12 +90,12 @@ static void send_offer(struct sending *x)
 static void send_chunk(struct sending *x)
 {
     struct replica *core = x->shard->core;
-    struct message m = { .type = MESSAGE_SNAPSHOT_CHUNK, .shard = x->shard->id };
+    struct message m = {.type = MESSAGE_SNAPSHOT_CHUNK, .shard = x->shard->id};
     m.snapshot.term = raft_current_term(&x->shard->raft);
     m.snapshot.index = x->meta.index;
     m.snapshot.file_bytes = x->file_bytes;
     m.snapshot.offset = x->offset;
-    m.snapshot.data = (struct bytes){ x->chunk, (int32_t)x->chunk_len };
+    m.snapshot.data = (struct bytes){x->chunk, (int32_t)x->chunk_len};
     core_post(core, NULL, x->node, CORE_BULK, &m);
 }
 
@@ -129,13 +125,13 @@ void install_offer(struct shard *s, uint32_t node)
     struct replica *core = s->core;
     struct sending *x = sending_find(core, s, node);
     if (x != NULL && !x->busy && x->file_bytes != 0 && x->meta.index + 1 < s->log.first && core->now_us - x->active_us > IDLE_US) {
-        sending_free(x);                 /* the log has moved on: what follows this snapshot is gone */
+        sending_free(x); /* the log has moved on: what follows this snapshot is gone */
         x = NULL;
     }
     if (x != NULL) {
         int64_t quiet_us = core->now_us - (x->active_us > x->offered_us ? x->active_us : x->offered_us);
         if (!x->busy && (x->offer_again || quiet_us > ASK_AGAIN_US)) {
-            send_offer(x);               /* the library asks at every heartbeat; the first offer may have been lost */
+            send_offer(x); /* the library asks at every heartbeat; the first offer may have been lost */
         }
         return;
     }
@@ -171,7 +167,7 @@ void install_connected(struct replica *core, uint32_t node)
 {
     for (struct sending *x = core->sendings; x != NULL; x = x->next) {
         if (x->node == node) {
-            x->offer_again = true;       /* it may be a new process that was offered nothing */
+            x->offer_again = true; /* it may be a new process that was offered nothing */
         }
     }
 }
@@ -215,7 +211,7 @@ struct receiving {
     struct buf chunk;
     struct store_snapshot_reader *reader;
     struct store_snapshot_meta meta;
-    struct raft_snapshot_metadata library;       /* the library's, until it is told that the snapshot is in place */
+    struct raft_snapshot_metadata library; /* the library's, until it is told that the snapshot is in place */
     bool library_owned;
     struct bytes data;
     int result;
@@ -267,7 +263,7 @@ static void receiving_run(struct core_job *job)
         }
         break;
     case RECEIVE_ADD:
-        x->result = store_snapshot_receive_add(x->sink, x->have, (struct bytes){ x->chunk.ptr, (int32_t)x->chunk.len });
+        x->result = store_snapshot_receive_add(x->sink, x->have, (struct bytes){x->chunk.ptr, (int32_t)x->chunk.len});
         break;
     case RECEIVE_COMMIT:
         x->result = store_snapshot_receive_commit(x->sink);
@@ -289,7 +285,7 @@ static void receiving_run(struct core_job *job)
 
 static void answer_done(struct shard *s, uint32_t node, uint64_t term, uint64_t index)
 {
-    struct message m = { .type = MESSAGE_SNAPSHOT_DONE, .shard = s->id };
+    struct message m = {.type = MESSAGE_SNAPSHOT_DONE, .shard = s->id};
     m.snapshot.term = term;
     m.snapshot.index = index;
     core_post(s->core, NULL, node, CORE_RAFT, &m);
@@ -298,7 +294,7 @@ static void answer_done(struct shard *s, uint32_t node, uint64_t term, uint64_t 
 static void ask(struct receiving *x)
 {
     struct replica *core = x->shard->core;
-    struct message m = { .type = MESSAGE_SNAPSHOT_WANT, .shard = x->shard->id };
+    struct message m = {.type = MESSAGE_SNAPSHOT_WANT, .shard = x->shard->id};
     m.snapshot.term = x->term;
     m.snapshot.index = x->index;
     m.snapshot.offset = x->have;
@@ -321,7 +317,7 @@ static void restore_begin(struct receiving *x)
 {
     struct shard *s = x->shard;
     if (x->phase != RESTORE_WAIT || !s->installing || x->busy || snapshot_busy(s)) {
-        return;                          /* a snapshot of the old state is still being written; the next tick tries again */
+        return; /* a snapshot of the old state is still being written; the next tick tries again */
     }
     receiving_next(x, RESTORE_OPEN);
 }
@@ -331,7 +327,7 @@ static void offer_to_library(struct receiving *x)
 {
     struct shard *s = x->shard;
     const struct peer *p = peer_by_id(s->core, x->from);
-    struct raft_message m = { .type = RAFT_INSTALL_SNAPSHOT, .server_id = p->id, .server_address = p->address };
+    struct raft_message m = {.type = RAFT_INSTALL_SNAPSHOT, .server_id = p->id, .server_address = p->address};
     struct raft_install_snapshot *i = &m.install_snapshot;
     answer_done(s, x->from, x->term, x->index);
     x->phase = RESTORE_WAIT;
@@ -345,7 +341,7 @@ static void offer_to_library(struct receiving *x)
     i->conf_index = x->config_index;
     i->data.base = raft_malloc(1);
     i->data.len = 1;
-    MUSTER_CHECK(i->data.base != NULL && config_decode((struct bytes){ x->config.ptr, (int32_t)x->config.len }, &i->conf) == 0);
+    MUSTER_CHECK(i->data.base != NULL && config_decode((struct bytes){x->config.ptr, (int32_t)x->config.len}, &i->conf) == 0);
     shard_receive(s, &m);
     if (s->installing) {
         restore_begin(x);
@@ -389,12 +385,12 @@ static void restore_finish(struct receiving *x)
     struct shard *s = x->shard;
     const struct replica_events *events = &s->core->events;
     if (events->restored(events->ctx, s->id, x->meta.index, x->meta.state_hash) != 0) {
-        core_fatal(s->core, "shard %u: the state restored from the snapshot at entry %llu does not have the hash the snapshot carries", s->id,
-                   (unsigned long long)x->meta.index);
+        core_fatal(s->core, "shard %u: the state restored from the snapshot at entry %llu does not have the hash the snapshot carries",
+                   s->id, (unsigned long long)x->meta.index);
         return;
     }
     x->phase = RESTORE_MARK;
-    s->mark = (struct mark){ .index = x->index, .term = x->last_term, .trim = x->index, .install = true };
+    s->mark = (struct mark){.index = x->index, .term = x->last_term, .trim = x->index, .install = true};
     s->mark_wanted = true;
 }
 
@@ -421,7 +417,8 @@ static void restore_advance(struct receiving *x)
 static void receiving_failed(struct receiving *x)
 {
     struct shard *s = x->shard;
-    log_event(LOG_ERROR, "snapshot_receive_failed", "node=%u shard=%u from=%u error=\"%s\"", s->core->self, s->id, x->from, muster_strerror(x->result));
+    log_event(LOG_ERROR, "snapshot_receive_failed", "node=%u shard=%u from=%u error=\"%s\"", s->core->self, s->id, x->from,
+              muster_strerror(x->result));
     if (s->installing) {
         core_fatal(s->core, "shard %u: the received snapshot at entry %llu cannot be read back: %s", s->id, (unsigned long long)x->index,
                    muster_strerror(x->result));
@@ -485,7 +482,7 @@ static void offered(struct shard *s, struct peer *p, const struct message_snapsh
     if (x != NULL) {
         receiving_cancel(x);
         if (s->receiving != NULL) {
-            return;                      /* a job still runs; the leader offers again */
+            return; /* a job still runs; the leader offers again */
         }
     }
     x = calloc(1, sizeof *x);
@@ -510,8 +507,8 @@ static void offered(struct shard *s, struct peer *p, const struct message_snapsh
 static void chunk_arrived(struct shard *s, struct peer *p, const struct message_snapshot *c)
 {
     struct receiving *x = s->receiving;
-    if (x == NULL || x->phase != RECEIVE_FETCH || x->busy || x->from != p->id || c->index != x->index || c->offset != x->have || c->data.len == 0 ||
-        c->file_bytes != x->file_bytes || (uint64_t)c->data.len > x->file_bytes - x->have) {
+    if (x == NULL || x->phase != RECEIVE_FETCH || x->busy || x->from != p->id || c->index != x->index || c->offset != x->have ||
+        c->data.len == 0 || c->file_bytes != x->file_bytes || (uint64_t)c->data.len > x->file_bytes - x->have) {
         return;
     }
     buf_clear(&x->chunk);
@@ -524,7 +521,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     struct replica *core = s->core;
     struct receiving *x = s->receiving;
     MUSTER_CHECK(x != NULL && s->installing && x->index == mark->index);
-    struct raft_event event = { .type = RAFT_PERSISTED_SNAPSHOT };
+    struct raft_event event = {.type = RAFT_PERSISTED_SNAPSHOT};
     event.persisted_snapshot.metadata = x->library;
     event.persisted_snapshot.last = true;
     x->library_owned = false;

@@ -12,12 +12,12 @@ uint64_t entry_bytes(const struct entry *e)
 
 void log_init(struct entry_log *log)
 {
-    *log = (struct entry_log){ .first = 1 };
+    *log = (struct entry_log){.first = 1};
 }
 
 void log_fini(struct entry_log *log)
 {
-    struct entry_limbo limbo = { NULL };
+    struct entry_limbo limbo = {NULL};
     log_reset(log, 0, &limbo);
     log_limbo_clear(&limbo);
     free(log->ring);

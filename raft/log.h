@@ -8,20 +8,22 @@
 #include <muster/base.h>
 
 struct entry {
-    struct entry *next;                  /* in the limbo */
+    struct entry *next; /* in the limbo */
     uint64_t term;
     uint32_t len;
-    uint8_t type;                        /* the Raft library's entry type */
+    uint8_t type; /* the Raft library's entry type */
     uint8_t data[];
 };
 
-struct entry_limbo { struct entry *head; };
+struct entry_limbo {
+    struct entry *head;
+};
 
 struct entry_log {
     struct entry **ring;
-    size_t cap;                          /* a power of two, 0 before the first entry */
-    uint64_t first, last;                /* first = last + 1: empty */
-    uint64_t bytes;                      /* payloads and headers of the entries kept */
+    size_t cap;           /* a power of two, 0 before the first entry */
+    uint64_t first, last; /* first = last + 1: empty */
+    uint64_t bytes;       /* payloads and headers of the entries kept */
 };
 
 void log_init(struct entry_log *log);

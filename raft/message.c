@@ -82,7 +82,8 @@ static void read_append(struct reader *r, struct raft_append_entries *a, struct 
     a->leader_commit = read_index(r);
     a->entries = scratch->entries;
     a->n_entries = reader_u32(r);
-    if (a->n_entries > MESSAGE_ENTRIES_MAX || a->term == 0 || a->prev_log_term > a->term || (a->prev_log_index == 0) != (a->prev_log_term == 0)) {
+    if (a->n_entries > MESSAGE_ENTRIES_MAX || a->term == 0 || a->prev_log_term > a->term ||
+        (a->prev_log_index == 0) != (a->prev_log_term == 0)) {
         r->bad = true;
     }
     uint64_t term = a->prev_log_term;
@@ -119,7 +120,7 @@ static void write_append(struct writer *w, const struct raft_append_entries *a)
         const struct raft_entry *e = &a->entries[i];
         writer_u64(w, e->term);
         writer_u8(w, (uint8_t)e->type);
-        writer_bytes(w, (struct bytes){ e->buf.base, (int32_t)e->buf.len });
+        writer_bytes(w, (struct bytes){e->buf.base, (int32_t)e->buf.len});
     }
 }
 
@@ -238,7 +239,8 @@ static void read_snapshot(struct reader *r, enum message_type type, struct messa
         s->config_index = read_index(r);
         s->config = reader_bytes(r);
         s->file_bytes = read_index(r);
-        if (s->index == 0 || s->last_term == 0 || s->last_term > s->term || s->config_index > s->index || !message_config_valid(s->config)) {
+        if (s->index == 0 || s->last_term == 0 || s->last_term > s->term || s->config_index > s->index ||
+            !message_config_valid(s->config)) {
             r->bad = true;
         }
     } else if (type == MESSAGE_SNAPSHOT_WANT) {
@@ -275,9 +277,9 @@ static bool names_shard(enum message_type type)
 
 int message_decode(struct bytes data, struct message_scratch *scratch, struct message *ret)
 {
-    struct reader r = { data.ptr, data.len > 0 ? (size_t)data.len : 0, false };
+    struct reader r = {data.ptr, data.len > 0 ? (size_t)data.len : 0, false};
     uint8_t type = reader_u8(&r);
-    struct message m = { .type = (enum message_type)type };
+    struct message m = {.type = (enum message_type)type};
     if (names_shard(m.type)) {
         m.shard = reader_u32(&r);
     }
@@ -319,7 +321,7 @@ int message_decode(struct bytes data, struct message_scratch *scratch, struct me
 
 int message_encode(struct buf *out, const struct message *m)
 {
-    struct writer w = { out, false };
+    struct writer w = {out, false};
     size_t start = out->len;
     writer_u8(&w, (uint8_t)m->type);
     if (names_shard(m->type)) {
@@ -364,7 +366,7 @@ int message_encode(struct buf *out, const struct message *m)
 bool message_config_valid(struct bytes data)
 {
     enum { SERVERS_MAX = 64, ADDRESS_MAX = 255 };
-    struct reader r = { data.ptr, data.len > 0 ? (size_t)data.len : 0, false };
+    struct reader r = {data.ptr, data.len > 0 ? (size_t)data.len : 0, false};
     if (reader_u8(&r) != 1) {
         return false;
     }

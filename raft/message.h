@@ -10,8 +10,8 @@
 #include <raft.h>
 
 enum {
-    MESSAGE_ENTRIES_MAX = 1024,          /* entries in one AppendEntries; the driver never asks for more in flight */
-    MESSAGE_SHARDS_MAX = 1024            /* shards a probe may list */
+    MESSAGE_ENTRIES_MAX = 1024, /* entries in one AppendEntries; the driver never asks for more in flight */
+    MESSAGE_SHARDS_MAX = 1024   /* shards a probe may list */
 };
 
 /* Sane bounds on what a peer may claim: an election every millisecond for ten thousand years stays below them. */
@@ -19,50 +19,62 @@ enum {
 #define MESSAGE_INDEX_MAX (UINT64_C(1) << 60)
 
 enum message_type {
-    MESSAGE_RAFT = 1,                    /* one of the Raft library's messages, for one shard */
-    MESSAGE_PROBE = 2,                   /* a confirmation round: the shards and terms the sender leads */
-    MESSAGE_PROBE_ACK = 3,               /* ... and those of them for which the answering node knows a newer term */
-    MESSAGE_HANDOVER = 4,                /* the leader of a shard announces to whom it hands over */
-    MESSAGE_HASH = 5,                    /* the state's hash at an index */
-    MESSAGE_SNAPSHOT_OFFER = 6,          /* bulk: a snapshot the sender would like the receiver to install */
-    MESSAGE_SNAPSHOT_WANT = 7,           /* the receiver asks for the bytes from an offset on */
-    MESSAGE_SNAPSHOT_CHUNK = 8,          /* bulk: bytes of the snapshot's file as they are */
-    MESSAGE_SNAPSHOT_DONE = 9,           /* the receiver has it all (or gives up) */
-    MESSAGE_APP = 10                     /* a message of the layers above */
+    MESSAGE_RAFT = 1,           /* one of the Raft library's messages, for one shard */
+    MESSAGE_PROBE = 2,          /* a confirmation round: the shards and terms the sender leads */
+    MESSAGE_PROBE_ACK = 3,      /* ... and those of them for which the answering node knows a newer term */
+    MESSAGE_HANDOVER = 4,       /* the leader of a shard announces to whom it hands over */
+    MESSAGE_HASH = 5,           /* the state's hash at an index */
+    MESSAGE_SNAPSHOT_OFFER = 6, /* bulk: a snapshot the sender would like the receiver to install */
+    MESSAGE_SNAPSHOT_WANT = 7,  /* the receiver asks for the bytes from an offset on */
+    MESSAGE_SNAPSHOT_CHUNK = 8, /* bulk: bytes of the snapshot's file as they are */
+    MESSAGE_SNAPSHOT_DONE = 9,  /* the receiver has it all (or gives up) */
+    MESSAGE_APP = 10            /* a message of the layers above */
 };
 
-enum { MESSAGE_HEALTHY = 1 };            /* flags of probe and ack: the sender's disk takes writes in time */
+enum { MESSAGE_HEALTHY = 1 }; /* flags of probe and ack: the sender's disk takes writes in time */
 
-struct shard_term { uint32_t shard; uint64_t term; };
+struct shard_term {
+    uint32_t shard;
+    uint64_t term;
+};
 
 struct message_probe {
     uint64_t round;
-    int64_t stamp_us;                    /* the prober's clock when the probe left; echoed */
+    int64_t stamp_us; /* the prober's clock when the probe left; echoed */
     uint8_t flags;
     uint32_t count;
-    struct shard_term *list;             /* decode: into the scratch */
+    struct shard_term *list; /* decode: into the scratch */
 };
 
 struct message_snapshot {
-    uint64_t term;                       /* the offering leader's */
-    uint64_t index, last_term;           /* of the snapshot's last entry */
+    uint64_t term;             /* the offering leader's */
+    uint64_t index, last_term; /* of the snapshot's last entry */
     uint64_t config_index;
-    struct bytes config;                 /* offer only; as the Raft library encodes it */
-    uint64_t file_bytes;                 /* offer and chunk: the size of the whole file */
-    uint64_t offset;                     /* want and chunk */
-    struct bytes data;                   /* chunk */
+    struct bytes config; /* offer only; as the Raft library encodes it */
+    uint64_t file_bytes; /* offer and chunk: the size of the whole file */
+    uint64_t offset;     /* want and chunk */
+    struct bytes data;   /* chunk */
 };
 
 struct message {
     enum message_type type;
-    uint32_t shard;                      /* all but probe, ack and app */
+    uint32_t shard; /* all but probe, ack and app */
     union {
-        struct raft_message raft;        /* entries: in the scratch, payloads in the input, batch NULL */
+        struct raft_message raft; /* entries: in the scratch, payloads in the input, batch NULL */
         struct message_probe probe;
-        struct { uint64_t term; uint32_t target; } handover;
-        struct { uint64_t index; uint64_t hash; } hash;
+        struct {
+            uint64_t term;
+            uint32_t target;
+        } handover;
+        struct {
+            uint64_t index;
+            uint64_t hash;
+        } hash;
         struct message_snapshot snapshot;
-        struct { uint16_t channel; struct bytes data; } app;
+        struct {
+            uint16_t channel;
+            struct bytes data;
+        } app;
     };
 };
 

@@ -25,7 +25,7 @@ static struct store_record *add_record(struct replica *core)
         core->record_cap = cap;
     }
     struct store_record *r = &core->records[core->record_count++];
-    *r = (struct store_record){ 0 };
+    *r = (struct store_record){0};
     return r;
 }
 
@@ -45,7 +45,7 @@ static void gather_term(struct shard *s)
 static void gather_mark(struct shard *s)
 {
     if (!s->mark_wanted || (s->queued_from != 0 && s->queued_from <= s->mark.index)) {
-        return;                          /* the log names a snapshot only when it has, or has had, all entries up to there */
+        return; /* the log names a snapshot only when it has, or has had, all entries up to there */
     }
     struct store_record *r = add_record(s->core);
     r->kind = STORE_SNAPSHOT;
@@ -65,7 +65,7 @@ static uint64_t gather_entries(struct shard *s, uint64_t room)
         return 0;
     }
     if (s->queued_from < s->log.first) {
-        s->queued_from = s->log.first;   /* trimmed: a snapshot holds them */
+        s->queued_from = s->log.first; /* trimmed: a snapshot holds them */
     }
     uint64_t index = s->queued_from;
     for (; index <= s->log.last && bytes < room; index++) {
@@ -76,7 +76,7 @@ static uint64_t gather_entries(struct shard *s, uint64_t room)
         r->shard = s->id;
         r->term = e->term;
         r->index = index;
-        r->payload = (struct bytes){ e->data, (int32_t)e->len };
+        r->payload = (struct bytes){e->data, (int32_t)e->len};
         bytes += entry_bytes(e);
     }
     if (index > s->queued_from) {
@@ -92,12 +92,12 @@ static void entries_durable(struct shard *s, uint64_t index)
 {
     const struct raft *r = &s->raft;
     if (s->queued_from != 0 && index >= s->queued_from) {
-        index = s->queued_from - 1;      /* cut and written anew meanwhile */
+        index = s->queued_from - 1; /* cut and written anew meanwhile */
     }
     if (index > s->log.last || index <= r->last_stored || r->state == RAFT_CANDIDATE || s->installing) {
         return;
     }
-    struct raft_event event = { .type = RAFT_PERSISTED_ENTRIES };
+    struct raft_event event = {.type = RAFT_PERSISTED_ENTRIES};
     event.persisted_entries.index = index;
     shard_step(s, &event);
 }
@@ -117,14 +117,14 @@ void persist_start(struct replica *core)
         s->term_writing = s->term_durable;
         gather_term(s);
         if (!entries) {
-            continue;                    /* a full disk still takes votes: the store keeps a reserve for them */
+            continue; /* a full disk still takes votes: the store keeps a reserve for them */
         }
-        gather_mark(s);                  /* before entries that only make sense behind the snapshot, ... */
+        gather_mark(s); /* before entries that only make sense behind the snapshot, ... */
         if (room > 0) {
             uint64_t taken = gather_entries(s, room);
             room -= taken < room ? taken : room;
         }
-        gather_mark(s);                  /* ... or behind those it covers */
+        gather_mark(s); /* ... or behind those it covers */
     }
     if (core->record_count == 0) {
         return;

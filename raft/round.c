@@ -11,7 +11,7 @@ static size_t list_led(struct replica *core, struct shard_term *list)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         const struct shard *s = &core->shards[i];
         if (shard_leads(s)) {
-            list[count++] = (struct shard_term){ s->id, raft_current_term(&s->raft) };
+            list[count++] = (struct shard_term){s->id, raft_current_term(&s->raft)};
         }
     }
     return count;
@@ -54,7 +54,7 @@ static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
         rounds[at] = p->acked_round;
         stamps[at] = p->acked_stamp_us;
     }
-    size_t others = voters / 2;          /* needed besides this node */
+    size_t others = voters / 2; /* needed besides this node */
     if (others == 0) {
         *ret_stamp_us = core->now_us;
         return core->round_next - 1;
@@ -97,7 +97,7 @@ int64_t round_contact_us(const struct shard *s)
 
 static void send_round(struct replica *core)
 {
-    struct message m = { .type = MESSAGE_PROBE };
+    struct message m = {.type = MESSAGE_PROBE};
     m.probe.list = core->scratch_led;
     m.probe.count = (uint32_t)list_led(core, core->scratch_led);
     m.probe.round = core->round_next++;
@@ -162,7 +162,7 @@ bool peer_recent(const struct replica *core, const struct peer *p)
 
 void round_probe(struct replica *core, struct peer *p, const struct message_probe *probe)
 {
-    struct message m = { .type = MESSAGE_PROBE_ACK };
+    struct message m = {.type = MESSAGE_PROBE_ACK};
     m.probe.round = probe->round;
     m.probe.stamp_us = probe->stamp_us;
     m.probe.flags = health_flag(core);
@@ -176,7 +176,7 @@ void round_probe(struct replica *core, struct peer *p, const struct message_prob
         }
         uint64_t term = raft_current_term(&core->shards[shard].raft);
         if (term > probe->list[i].term && m.probe.count < MESSAGE_SHARDS_MAX) {
-            m.probe.list[m.probe.count++] = (struct shard_term){ shard, term };
+            m.probe.list[m.probe.count++] = (struct shard_term){shard, term};
         }
     }
 #endif

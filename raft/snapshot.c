@@ -18,7 +18,7 @@ struct taking {
     struct store_snapshot_meta meta;
     struct buf config;
     struct store_snapshot_writer *writer;
-    struct bytes data;                   /* borrowed from the frozen state */
+    struct bytes data; /* borrowed from the frozen state */
     int result;
 };
 
@@ -77,8 +77,8 @@ static uint64_t tail_bytes(const struct replica *core)
 static void want_mark(struct shard *s, uint64_t index, uint64_t term, bool keep_tail)
 {
     uint64_t trim = keep_tail ? log_tail(&s->log, index, tail_bytes(s->core)) - 1 : index;
-    trim = trim > s->disk_trim ? trim : s->disk_trim;    /* memory may keep a longer tail than the disk */
-    s->mark = (struct mark){ .index = index, .term = term, .trim = trim };
+    trim = trim > s->disk_trim ? trim : s->disk_trim; /* memory may keep a longer tail than the disk */
+    s->mark = (struct mark){.index = index, .term = term, .trim = trim};
     s->mark_wanted = true;
 }
 
@@ -141,7 +141,7 @@ static void take(struct shard *s)
     t->meta.index = s->applied;
     t->meta.term = log_get(&s->log, s->applied)->term;
     t->meta.config_index = s->raft.configuration_committed_index;
-    t->meta.config = (struct bytes){ t->config.ptr, (int32_t)t->config.len };
+    t->meta.config = (struct bytes){t->config.ptr, (int32_t)t->config.len};
     s->snapshot_bytes = s->applied_bytes;
     core->taking = t;
     core->events.snapshot_begin(core->events.ctx, s->id, &t->meta.state_hash);
@@ -151,8 +151,8 @@ static void take(struct shard *s)
 /* Something new to save, and nothing else going on with this shard's snapshots. */
 static bool may_take(const struct shard *s)
 {
-    return s->applied > s->snapshot_index && !s->mark_wanted && !s->mark_writing && !s->installing &&
-           s->receiving == NULL && log_get(&s->log, s->applied) != NULL;
+    return s->applied > s->snapshot_index && !s->mark_wanted && !s->mark_writing && !s->installing && s->receiving == NULL &&
+           log_get(&s->log, s->applied) != NULL;
 }
 
 void snapshot_tick(struct replica *core)
@@ -167,8 +167,9 @@ void snapshot_tick(struct replica *core)
             take(s);
             return;
         }
-        if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !s->mark_wanted && !s->mark_writing && !s->installing) {
-            s->snapshot_hint = false;    /* nothing new, only the tail that the log kept */
+        if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !s->mark_wanted && !s->mark_writing &&
+            !s->installing) {
+            s->snapshot_hint = false; /* nothing new, only the tail that the log kept */
             want_mark(s, s->snapshot_index, s->snapshot_term, false);
         }
         if (s->applied_bytes - s->snapshot_bytes >= core->options.snapshot_interval_bytes && may_take(s)) {
@@ -188,19 +189,19 @@ void snapshot_marked(struct shard *s, const struct mark *mark)
 {
     struct replica *core = s->core;
     if (s->installing) {
-        return;                          /* a newer one replaces everything */
+        return; /* a newer one replaces everything */
     }
     if (mark->index > s->snapshot_index) {
         uint64_t keep = log_tail(&s->log, mark->index, tail_bytes(core));
         uint64_t pinned = install_pinned(s);
         if (pinned < keep && pinned + 1 >= s->log.first && core_log_bytes(core) < 2 * core->options.log_retain_bytes) {
-            keep = pinned + 1;           /* else that node would need the next snapshot as soon as it has this one */
+            keep = pinned + 1; /* else that node would need the next snapshot as soon as it has this one */
         }
-        struct raft_event event = { .type = RAFT_SNAPSHOT };
+        struct raft_event event = {.type = RAFT_SNAPSHOT};
         event.snapshot.metadata.index = mark->index;
         event.snapshot.metadata.term = mark->term;
         event.snapshot.metadata.configuration_index = s->config_index;
-        MUSTER_CHECK(config_decode((struct bytes){ s->config.ptr, (int32_t)s->config.len }, &event.snapshot.metadata.configuration) == 0);
+        MUSTER_CHECK(config_decode((struct bytes){s->config.ptr, (int32_t)s->config.len}, &event.snapshot.metadata.configuration) == 0);
         event.snapshot.trailing = (unsigned)(mark->index - (keep - 1));
         s->snapshot_index = mark->index;
         s->snapshot_term = mark->term;
@@ -273,7 +274,7 @@ int snapshot_restore(struct shard *s, char *ret_text)
     }
     if (meta.index > s->snapshot_index) {
         /* The node went down between the snapshot's commit and its mark in the log: the file is as good as the other. */
-        s->mark = (struct mark){ .index = meta.index, .term = meta.term, .trim = s->disk_trim };
+        s->mark = (struct mark){.index = meta.index, .term = meta.term, .trim = s->disk_trim};
         s->mark_wanted = true;
     }
     s->snapshot_index = meta.index;
@@ -288,7 +289,8 @@ int snapshot_restore(struct shard *s, char *ret_text)
     }
     store_snapshot_close(reader);
     if (rc != 0) {
-        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)meta.index, muster_strerror(rc));
+        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)meta.index,
+                 muster_strerror(rc));
     }
     return rc;
 }

@@ -10,26 +10,26 @@
 #error "raft_step is not a stable interface: this driver is written for libraft 0.22.1"
 #endif
 
-enum {
-    NODES_MAX = 32,
-    HASHES_KEPT = 4
-};
+enum { NODES_MAX = 32, HASHES_KEPT = 4 };
 
 struct peer {
     uint32_t id;
     const char *address;
     bool self;
     bool connected;
-    int64_t connected_us;                /* when it last became so */
-    bool dead;                           /* refused, and nothing heard since */
-    int64_t heard_us;                    /* its last message */
-    bool healthy;                        /* what it last said of its disk */
-    uint64_t acked_round;                /* newest round it answered */
-    int64_t acked_stamp_us;              /* our clock when that round left */
+    int64_t connected_us;   /* when it last became so */
+    bool dead;              /* refused, and nothing heard since */
+    int64_t heard_us;       /* its last message */
+    bool healthy;           /* what it last said of its disk */
+    uint64_t acked_round;   /* newest round it answered */
+    int64_t acked_stamp_us; /* our clock when that round left */
 };
 
 /* A snapshot file that the log is to name. */
-struct mark { uint64_t index, term, trim; bool install; };
+struct mark {
+    uint64_t index, term, trim;
+    bool install;
+};
 
 /* A vote request that may depose a leader this node still believes in. */
 struct parked_vote {
@@ -41,12 +41,16 @@ struct parked_vote {
 
 struct transfer {
     bool active;
-    bool stepped;                        /* the library knows; before, submissions are held until the target has everything */
+    bool stepped; /* the library knows; before, submissions are held until the target has everything */
     uint32_t target;
     int64_t since_us;
 };
 
-struct hash_slot { uint64_t index; uint64_t hash; bool known; };
+struct hash_slot {
+    uint64_t index;
+    uint64_t hash;
+    bool known;
+};
 
 struct shard {
     struct replica *core;
@@ -62,47 +66,50 @@ struct shard {
     uint64_t term_version, term_writing, term_durable;
     /* Entries: from queued_from on nothing is in a batch yet (0: all are). */
     uint64_t queued_from;
-    uint64_t writing_from, writing_to;   /* in the outstanding batch; 0: none */
+    uint64_t writing_from, writing_to; /* in the outstanding batch; 0: none */
     /* A snapshot to be named in the log. */
     bool mark_wanted, mark_writing;
-    struct mark mark, mark_written;      /* written: the one in the outstanding batch */
-    bool installing;                     /* a snapshot replaces the state: from the library's wish until it is told that it is done */
+    struct mark mark, mark_written; /* written: the one in the outstanding batch */
+    bool installing;                /* a snapshot replaces the state: from the library's wish until it is told that it is done */
 
     uint64_t applied;
     bool applying;
-    uint64_t pending_bytes;              /* of entries in the log and not applied */
-    uint64_t serving_index;              /* leader: first entry of its own term; 0 not leader */
-    bool mute;                           /* messages of this step are dropped on purpose */
-    bool stale_append;                   /* the message being stepped has an old term */
+    uint64_t pending_bytes; /* of entries in the log and not applied */
+    uint64_t serving_index; /* leader: first entry of its own term; 0 not leader */
+    bool mute;              /* messages of this step are dropped on purpose */
+    bool stale_append;      /* the message being stepped has an old term */
 
     enum replica_role told_role;
     uint64_t told_term;
     uint32_t told_leader;
 
     /* Elections. */
-    unsigned tries;                      /* candidacies in a row without a leader */
-    int64_t attempt_us;                  /* when to stand in the dead leader's name; 0 never */
+    unsigned tries;     /* candidacies in a row without a leader */
+    int64_t attempt_us; /* when to stand in the dead leader's name; 0 never */
     struct parked_vote parked;
-    struct { uint64_t term; uint32_t target; } announced;
+    struct {
+        uint64_t term;
+        uint32_t target;
+    } announced;
 
     /* Rounds. */
-    uint64_t round_first;                /* first round that lists this leadership; UINT64_MAX: a newer term is known */
-    uint64_t round_wanted;               /* newest round asked for */
+    uint64_t round_first;  /* first round that lists this leadership; UINT64_MAX: a newer term is known */
+    uint64_t round_wanted; /* newest round asked for */
     uint64_t round_confirmed;
 
     struct transfer transfer;
-    int64_t transfer_after_us;           /* no automatic transfer before */
+    int64_t transfer_after_us; /* no automatic transfer before */
 
     /* Snapshots. */
     uint64_t snapshot_index, snapshot_term;
-    uint64_t config_index;               /* of the newest committed configuration */
-    struct buf config;                   /* ... as the library encodes it */
-    uint64_t applied_bytes, snapshot_bytes;      /* entries applied since the start; as of the last snapshot */
-    uint64_t disk_trim;                  /* the log on disk begins behind this entry */
+    uint64_t config_index;                  /* of the newest committed configuration */
+    struct buf config;                      /* ... as the library encodes it */
+    uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; as of the last snapshot */
+    uint64_t disk_trim;                     /* the log on disk begins behind this entry */
     bool snapshot_hint;
-    struct receiving *receiving;         /* a snapshot that arrives or is being restored */
+    struct receiving *receiving; /* a snapshot that arrives or is being restored */
 
-    struct hash_slot hashes[HASHES_KEPT];        /* own, newest at hash_next - 1 */
+    struct hash_slot hashes[HASHES_KEPT]; /* own, newest at hash_next - 1 */
     struct hash_slot reported[NODES_MAX][HASHES_KEPT];
     unsigned hash_next;
     unsigned reported_next[NODES_MAX];
@@ -124,7 +131,7 @@ struct replica {
     struct replica_events events;
     struct store_identity identity;
     uint32_t self;
-    struct peer peers[NODES_MAX];        /* ascending by id, this node included */
+    struct peer peers[NODES_MAX]; /* ascending by id, this node included */
     size_t peer_count;
     size_t self_pos;
 
@@ -141,98 +148,98 @@ struct replica {
     struct store_record *records;
     size_t record_count, record_cap;
     struct entry_limbo limbo;
-    bool full;                           /* the disk refuses entries */
+    bool full; /* the disk refuses entries */
     int64_t full_retry_us;
-    bool broken;                         /* a fault was reported: nothing leaves any more */
+    bool broken; /* a fault was reported: nothing leaves any more */
 
-    uint64_t pending_bytes;              /* sum of the shards' */
+    uint64_t pending_bytes; /* sum of the shards' */
     struct held *held_head, **held_tail;
     size_t held_count;
-    struct buf out;                      /* for encoding one message */
+    struct buf out; /* for encoding one message */
     struct message_scratch *scratch;
-    struct shard_term *scratch_led;      /* MESSAGE_SHARDS_MAX, for a probe or an answer that goes out */
-    struct raft_entry *append;           /* MESSAGE_ENTRIES_MAX, for one message that goes out */
+    struct shard_term *scratch_led; /* MESSAGE_SHARDS_MAX, for a probe or an answer that goes out */
+    struct raft_entry *append;      /* MESSAGE_ENTRIES_MAX, for one message that goes out */
 
     uint64_t round_next;
     bool round_asked;
     int64_t round_sent_us;
 
-    int64_t balance_us;                  /* next look */
-    int64_t calm_since_us;               /* when a node last came or went, or a transfer ended */
+    int64_t balance_us;    /* next look */
+    int64_t calm_since_us; /* when a node last came or went, or a transfer ended */
 
-    struct taking *taking;               /* the snapshot being taken, one at a time */
-    int64_t snapshot_after_us;           /* no snapshot before: the last one failed */
-    struct sending *sendings;            /* snapshots being sent, at most one per peer and shard */
+    struct taking *taking;     /* the snapshot being taken, one at a time */
+    int64_t snapshot_after_us; /* no snapshot before: the last one failed */
+    struct sending *sendings;  /* snapshots being sent, at most one per peer and shard */
     size_t jobs;
 };
 
 /* ---- core.c */
 struct peer *peer_by_id(struct replica *core, uint32_t id);
 const struct peer *peer_const(const struct replica *core, uint32_t id);
-bool         node_healthy(const struct replica *core);
-void         core_fatal(struct replica *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
-bool         shard_leads(const struct shard *s);
-bool         shard_serves(const struct shard *s);
-bool         shard_voter(const struct shard *s, uint32_t node);
-void         job_start(struct replica *core, struct core_job *job);
+bool node_healthy(const struct replica *core);
+void core_fatal(struct replica *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool shard_leads(const struct shard *s);
+bool shard_serves(const struct shard *s);
+bool shard_voter(const struct shard *s, uint32_t node);
+void job_start(struct replica *core, struct core_job *job);
 
 /* ---- step.c: one event into the library, and everything that must follow */
-int  shard_step(struct shard *s, struct raft_event *event);
-int  shard_submit(struct shard *s, uint8_t type, struct bytes data);
-int  shard_start(struct shard *s);
+int shard_step(struct shard *s, struct raft_event *event);
+int shard_submit(struct shard *s, uint8_t type, struct bytes data);
+int shard_start(struct shard *s);
 void shard_apply(struct shard *s);
-void shard_tell(struct shard *s);        /* role event, if something changed */
-int  shard_receive(struct shard *s, struct raft_message *m);
+void shard_tell(struct shard *s); /* role event, if something changed */
+int shard_receive(struct shard *s, struct raft_message *m);
 /* Sends or, while the shard's term is not durable, holds. s NULL: not bound to a term. */
 void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_class class, const struct message *m);
 void core_release_held(struct replica *core);
-int64_t shard_silence_us(const struct shard *s);         /* since the leader was heard or a vote given */
+int64_t shard_silence_us(const struct shard *s); /* since the leader was heard or a vote given */
 
 /* ---- persist.c */
 void persist_start(struct replica *core);
-void persist_entries(struct shard *s, uint64_t from);    /* entries from this index on need writing */
+void persist_entries(struct shard *s, uint64_t from); /* entries from this index on need writing */
 
 /* ---- elect.c */
 void elect_after_step(struct shard *s);
 void elect_start(struct shard *s);
-void elect_before_timeout(struct shard *s);              /* the library is about to be told that time has run out */
+void elect_before_timeout(struct shard *s); /* the library is about to be told that time has run out */
 void elect_tick(struct shard *s);
 void elect_peer_dead(struct replica *core, struct peer *p);
-void elect_refused_vote(struct shard *s);                /* this node's log is longer than a disrupting candidate's */
-bool elect_admit(struct shard *s, uint32_t from, const struct raft_request_vote *vote);  /* false: parked */
+void elect_refused_vote(struct shard *s); /* this node's log is longer than a disrupting candidate's */
+bool elect_admit(struct shard *s, uint32_t from, const struct raft_request_vote *vote); /* false: parked */
 void elect_announced(struct shard *s, uint32_t from, uint64_t term, uint32_t target);
 int64_t elect_deadline(const struct shard *s);
 
 /* ---- round.c */
 void round_flush(struct replica *core);
-void round_office(struct shard *s);                      /* the shard has just become leader */
+void round_office(struct shard *s); /* the shard has just become leader */
 void round_probe(struct replica *core, struct peer *p, const struct message_probe *probe);
 void round_ack(struct replica *core, struct peer *p, const struct message_probe *ack);
 int64_t round_contact_us(const struct shard *s);
 int64_t round_deadline(const struct replica *core);
-bool peer_recent(const struct replica *core, const struct peer *p);      /* it answered lately */
+bool peer_recent(const struct replica *core, const struct peer *p); /* it answered lately */
 
 /* ---- transfer.c */
-int  transfer_begin(struct shard *s, uint32_t target);
-uint32_t transfer_choose(struct shard *s);               /* 0: nobody is fit */
+int transfer_begin(struct shard *s, uint32_t target);
+uint32_t transfer_choose(struct shard *s); /* 0: nobody is fit */
 void transfer_poll(struct shard *s);
-void transfer_lost(struct shard *s);                     /* no longer leader */
+void transfer_lost(struct shard *s); /* no longer leader */
 void balance_tick(struct replica *core);
 uint32_t balance_preferred(const struct replica *core, uint32_t shard);
 
 /* ---- snapshot.c: taking one; install.c: moving one to another node */
 void snapshot_tick(struct replica *core);
-void snapshot_marked(struct shard *s, const struct mark *mark);  /* the log names the snapshot now */
-int  snapshot_restore(struct shard *s, char *ret_text);  /* at start, blocking */
+void snapshot_marked(struct shard *s, const struct mark *mark); /* the log names the snapshot now */
+int snapshot_restore(struct shard *s, char *ret_text);          /* at start, blocking */
 void snapshot_abort(struct replica *core);
 void snapshot_forget_job(struct replica *core);
-bool snapshot_busy(struct shard *s);                     /* a snapshot of this shard is being written; if so it is cancelled */
-int  config_decode(struct bytes data, struct raft_configuration *ret);
+bool snapshot_busy(struct shard *s); /* a snapshot of this shard is being written; if so it is cancelled */
+int config_decode(struct bytes data, struct raft_configuration *ret);
 void install_offer(struct shard *s, uint32_t node);
-void install_wanted(struct shard *s, struct raft_update *update);        /* the library agrees: replace the state */
+void install_wanted(struct shard *s, struct raft_update *update); /* the library agrees: replace the state */
 void install_marked(struct shard *s, const struct mark *mark);
-int  install_message(struct replica *core, struct peer *p, const struct message *m);
-uint64_t install_pinned(const struct shard *s);          /* the entry after this one is wanted by a node that is being sent a snapshot */
+int install_message(struct replica *core, struct peer *p, const struct message *m);
+uint64_t install_pinned(const struct shard *s); /* the entry after this one is wanted by a node that is being sent a snapshot */
 void install_connected(struct replica *core, uint32_t node);
 void install_tick(struct replica *core);
 void install_close(struct replica *core);

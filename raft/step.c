@@ -29,7 +29,7 @@ static void hold(struct replica *core, struct shard *s, uint32_t node)
     }
     struct held *h = malloc(sizeof *h + core->out.len);
     MUSTER_CHECK(h != NULL);
-    *h = (struct held){ .shard = s, .version = s->term_version, .node = node, .len = (uint32_t)core->out.len };
+    *h = (struct held){.shard = s, .version = s->term_version, .node = node, .len = (uint32_t)core->out.len};
     memcpy(h->data, core->out.ptr, core->out.len);
     *core->held_tail = h;
     core->held_tail = &h->next;
@@ -55,7 +55,7 @@ void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_c
         hold(core, s, node);
         return;
     }
-    if (!core->host.send(core->host.ctx, node, class, (struct bytes){ core->out.ptr, (int32_t)core->out.len })) {
+    if (!core->host.send(core->host.ctx, node, class, (struct bytes){core->out.ptr, (int32_t)core->out.len})) {
         core->stats.messages_dropped++;
     }
 }
@@ -69,7 +69,7 @@ void core_release_held(struct replica *core)
             at = &h->next;
             continue;
         }
-        if (!core->host.send(core->host.ctx, h->node, CORE_RAFT, (struct bytes){ h->data, (int32_t)h->len })) {
+        if (!core->host.send(core->host.ctx, h->node, CORE_RAFT, (struct bytes){h->data, (int32_t)h->len})) {
             core->stats.messages_dropped++;
         }
         *at = h->next;
@@ -84,7 +84,7 @@ static void send_append(struct shard *s, uint32_t node, const struct raft_append
 {
     struct replica *core = s->core;
     const uint64_t frame_max = core->options.entry_max_bytes + (UINT64_C(1) << 20);
-    struct message m = { .type = MESSAGE_RAFT, .shard = s->id };
+    struct message m = {.type = MESSAGE_RAFT, .shard = s->id};
     m.raft.type = RAFT_APPEND_ENTRIES;
     unsigned done = 0;
     do {
@@ -104,9 +104,8 @@ static void send_append(struct shard *s, uint32_t node, const struct raft_append
             if (a->n_entries > 0 && bytes > frame_max) {
                 break;
             }
-            core->append[a->n_entries++] = (struct raft_entry){ .term = e->term,
-                                                                .type = (enum raft_entry_type)e->type,
-                                                                .buf = { (void *)(uintptr_t)e->data, e->len } };
+            core->append[a->n_entries++] =
+                (struct raft_entry){.term = e->term, .type = (enum raft_entry_type)e->type, .buf = {(void *)(uintptr_t)e->data, e->len}};
             done++;
         }
         core_post(core, s, node, CORE_RAFT, &m);
@@ -138,7 +137,7 @@ static void send_message(struct shard *s, const struct raft_message *from)
         install_offer(s, p->id);
         return;
     }
-    struct message m = { .type = MESSAGE_RAFT, .shard = s->id, .raft = *from };
+    struct message m = {.type = MESSAGE_RAFT, .shard = s->id, .raft = *from};
     if (from->type == RAFT_APPEND_ENTRIES_RESULT && s->stale_append) {
         /* 0.22.1 leaves these two unset when it rejects an old term; nobody reads them, but equal runs must send equal bytes. */
         m.raft.append_entries_result.rejected = 0;
@@ -176,7 +175,7 @@ static void take_entries(struct shard *s, const struct raft_update *update)
     }
     for (unsigned i = from; i < update->entries.n; i++) {
         struct raft_entry *e = &entries[i];
-        log_append(&s->log, e->term, (uint8_t)e->type, (struct bytes){ e->buf.base, (int32_t)e->buf.len });
+        log_append(&s->log, e->term, (uint8_t)e->type, (struct bytes){e->buf.base, (int32_t)e->buf.len});
         uint64_t size = entry_bytes(log_get(&s->log, s->log.last));
         s->pending_bytes += size;
         core->pending_bytes += size;
@@ -235,8 +234,8 @@ int shard_step(struct shard *s, struct raft_event *event)
     int rc = raft_step(&s->raft, event, &update);
     if (rc != 0) {
         if (rc == RAFT_SHUTDOWN || rc == RAFT_NOMEM || rc == RAFT_CORRUPT) {
-            core_fatal(core, "shard %u: the Raft library stopped: %s (event %d, term %llu, last index %llu)", s->id, raft_strerror(rc), event->type,
-                       raft_current_term(&s->raft), (unsigned long long)s->log.last);
+            core_fatal(core, "shard %u: the Raft library stopped: %s (event %d, term %llu, last index %llu)", s->id, raft_strerror(rc),
+                       event->type, raft_current_term(&s->raft), (unsigned long long)s->log.last);
         }
         return rc;
     }
@@ -263,18 +262,18 @@ int shard_step(struct shard *s, struct raft_event *event)
     if (shard_leads(s) && s->serving_index == 0 && !core->broken) {
         /* Nothing was uncommitted, so the library saw no need for a barrier; serving needs an entry of the own term all the same. */
         static const uint8_t zeros[8];
-        shard_submit(s, RAFT_BARRIER, (struct bytes){ zeros, sizeof zeros });
+        shard_submit(s, RAFT_BARRIER, (struct bytes){zeros, sizeof zeros});
     }
     return 0;
 }
 
 int shard_submit(struct shard *s, uint8_t type, struct bytes data)
 {
-    struct raft_entry entry = { .term = raft_current_term(&s->raft),
-                                .type = (enum raft_entry_type)type,
-                                .buf = { (void *)(uintptr_t)data.ptr, (size_t)data.len },
-                                .batch = &borrowed_batch };
-    struct raft_event event = { .type = RAFT_SUBMIT };
+    struct raft_entry entry = {.term = raft_current_term(&s->raft),
+                               .type = (enum raft_entry_type)type,
+                               .buf = {(void *)(uintptr_t)data.ptr, (size_t)data.len},
+                               .batch = &borrowed_batch};
+    struct raft_event event = {.type = RAFT_SUBMIT};
     event.submit.entries = &entry;
     event.submit.n = 1;
     return shard_step(s, &event);
@@ -284,9 +283,9 @@ int shard_submit(struct shard *s, uint8_t type, struct bytes data)
 
 static void apply_config(struct shard *s, const struct entry *e, uint64_t index)
 {
-    struct raft_event event = { .type = RAFT_CONFIGURATION };
+    struct raft_event event = {.type = RAFT_CONFIGURATION};
     event.configuration.index = index;
-    struct bytes data = { e->data, (int32_t)e->len };
+    struct bytes data = {e->data, (int32_t)e->len};
     if (config_decode(data, &event.configuration.conf) != 0) {
         core_fatal(s->core, "shard %u: the configuration in entry %llu cannot be decoded", s->id, (unsigned long long)index);
         return;
@@ -319,7 +318,7 @@ void shard_apply(struct shard *s)
         core->pending_bytes -= entry_bytes(e);
         s->applied_bytes += entry_bytes(e);
         core->stats.entries_applied++;
-        struct bytes data = { e->data, e->type == RAFT_COMMAND ? (int32_t)e->len : 0 };
+        struct bytes data = {e->data, e->type == RAFT_COMMAND ? (int32_t)e->len : 0};
         core->events.apply(core->events.ctx, s->id, index, e->term, data);
         if (e->type == RAFT_CHANGE) {
             apply_config(s, e, index);
@@ -334,7 +333,7 @@ void shard_apply(struct shard *s)
 
 static int step_message(struct shard *s, struct raft_message *m)
 {
-    struct raft_event event = { .type = RAFT_RECEIVE };
+    struct raft_event event = {.type = RAFT_RECEIVE};
     event.receive.message = m;
     return shard_step(s, &event);
 }
@@ -367,7 +366,7 @@ static void receive_append(struct shard *s, struct raft_message *m)
         }
         const struct entry *last = log_get(&s->log, all.prev_log_index + end);
         if (last == NULL || last->term != all.entries[end - 1].term) {
-            return;                      /* refused: what follows cannot match either */
+            return; /* refused: what follows cannot match either */
         }
         start = end;
     } while (start < all.n_entries);
@@ -410,7 +409,7 @@ static bool message_admissible(const struct shard *s, const struct raft_message 
         return shard_voter(s, from) && s->raft.state == RAFT_CANDIDATE;
     case RAFT_APPEND_ENTRIES:
     case RAFT_INSTALL_SNAPSHOT:
-        return !(shard_leads(s) && term == current);     /* two leaders of one term: never, and the library would not notice */
+        return !(shard_leads(s) && term == current); /* two leaders of one term: never, and the library would not notice */
     default:
         return true;
     }
@@ -425,7 +424,7 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
         const struct peer *leader = peer_by_id(s->core, (uint32_t)r->follower_state.current_leader.id);
         bool silent = shard_silence_us(s) >= (int64_t)s->core->options.election_timeout_ms * 900;
         if (silent || (leader != NULL && leader->dead)) {
-            struct raft_event event = { .type = RAFT_TIMEOUT };
+            struct raft_event event = {.type = RAFT_TIMEOUT};
             r->follower_state.randomized_election_timeout = 0;
             s->mute = true;
             shard_step(s, &event);
@@ -470,7 +469,8 @@ int shard_receive(struct shard *s, struct raft_message *m)
         if (elect_admit(s, from, &m->request_vote)) {
             uint64_t before = raft_voted_for(&s->raft);
             step_message(s, m);
-            if (m->request_vote.disrupt_leader && before == 0 && raft_voted_for(&s->raft) == 0 && m->request_vote.term == raft_current_term(&s->raft)) {
+            if (m->request_vote.disrupt_leader && before == 0 && raft_voted_for(&s->raft) == 0 &&
+                m->request_vote.term == raft_current_term(&s->raft)) {
                 elect_refused_vote(s);
             }
         }
@@ -494,7 +494,7 @@ static void load_founding(struct shard *s)
     struct buf config;
     buf_init(&config, 0);
     MUSTER_CHECK(core_founding_config(&s->core->identity, &config) == 0);
-    log_append(&s->log, 1, RAFT_CHANGE, (struct bytes){ config.ptr, (int32_t)config.len });
+    log_append(&s->log, 1, RAFT_CHANGE, (struct bytes){config.ptr, (int32_t)config.len});
     buf_fini(&config);
     s->pending_bytes += entry_bytes(log_get(&s->log, 1));
     s->core->pending_bytes += entry_bytes(log_get(&s->log, 1));
@@ -511,13 +511,13 @@ int shard_start(struct shard *s)
     MUSTER_CHECK(entries != NULL);
     for (size_t i = 0; i < count; i++) {
         const struct entry *e = log_get(&s->log, s->log.first + i);
-        entries[i] = (struct raft_entry){ .term = e->term,
-                                          .type = (enum raft_entry_type)e->type,
-                                          .buf = { (void *)(uintptr_t)e->data, e->len },
-                                          .batch = NULL };
+        entries[i] = (struct raft_entry){.term = e->term,
+                                         .type = (enum raft_entry_type)e->type,
+                                         .buf = {(void *)(uintptr_t)e->data, e->len},
+                                         .batch = NULL};
     }
     uint64_t last_term = count > 0 ? entries[count - 1].term : s->snapshot_term;
-    struct raft_event event = { .type = RAFT_START };
+    struct raft_event event = {.type = RAFT_START};
     event.start.term = s->found.term > last_term ? s->found.term : last_term;
     event.start.voted_for = s->found.term >= last_term ? s->found.vote : 0;
     event.start.start_index = s->log.first;
@@ -525,8 +525,8 @@ int shard_start(struct shard *s)
     event.start.n_entries = (unsigned)count;
     struct raft_snapshot_metadata meta;
     if (s->snapshot_index > 0) {
-        meta = (struct raft_snapshot_metadata){ .index = s->snapshot_index, .term = s->snapshot_term };
-        if (config_decode((struct bytes){ s->config.ptr, (int32_t)s->config.len }, &meta.configuration) != 0) {
+        meta = (struct raft_snapshot_metadata){.index = s->snapshot_index, .term = s->snapshot_term};
+        if (config_decode((struct bytes){s->config.ptr, (int32_t)s->config.len}, &meta.configuration) != 0) {
             raft_free(entries);
             return MUSTER_E_CORRUPT;
         }
@@ -536,7 +536,7 @@ int shard_start(struct shard *s)
     s->term_version = event.start.term > s->found.term ? 1 : 0;
     s->started = true;
     if (shard_step(s, &event) != 0) {
-        return MUSTER_E_CORRUPT;         /* the library has freed the array */
+        return MUSTER_E_CORRUPT; /* the library has freed the array */
     }
     raft_free(entries);
     elect_start(s);

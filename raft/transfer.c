@@ -7,7 +7,7 @@
 
 enum {
     BALANCE_EVERY_US = 500000,
-    TRANSFER_PAUSE_US = 1000000,         /* after an attempt, before the next of its shard */
+    TRANSFER_PAUSE_US = 1000000, /* after an attempt, before the next of its shard */
     TRANSFER_FAILED_PAUSE_US = 10000000
 };
 
@@ -44,7 +44,7 @@ uint32_t transfer_choose(struct shard *s)
 static void announce(struct shard *s)
 {
     struct replica *core = s->core;
-    struct message m = { .type = MESSAGE_HANDOVER, .shard = s->id };
+    struct message m = {.type = MESSAGE_HANDOVER, .shard = s->id};
     m.handover.term = raft_current_term(&s->raft);
     m.handover.target = s->transfer.target;
     for (size_t i = 0; i < core->peer_count; i++) {
@@ -70,7 +70,7 @@ int transfer_begin(struct shard *s, uint32_t target)
     if (p == NULL || p->self || !p->connected || !shard_voter(s, target)) {
         return MUSTER_E_NOT_FOUND;
     }
-    s->transfer = (struct transfer){ .active = true, .target = target, .since_us = core->now_us };
+    s->transfer = (struct transfer){.active = true, .target = target, .since_us = core->now_us};
     core->stats.transfers_begun++;
     announce(s);
     shard_tell(s);
@@ -81,7 +81,7 @@ int transfer_begin(struct shard *s, uint32_t target)
 static void transfer_end(struct shard *s, bool done)
 {
     struct replica *core = s->core;
-    s->transfer = (struct transfer){ 0 };
+    s->transfer = (struct transfer){0};
     s->transfer_after_us = core->now_us + (done ? TRANSFER_PAUSE_US : TRANSFER_FAILED_PAUSE_US);
     core->calm_since_us = core->now_us;
     if (done) {
@@ -107,7 +107,7 @@ void transfer_poll(struct shard *s)
     }
     if (s->transfer.stepped) {
         if (raft_transferee(&s->raft) == 0) {
-            transfer_end(s, false);      /* the library gave up after its election timeout */
+            transfer_end(s, false); /* the library gave up after its election timeout */
         }
         return;
     }
@@ -116,7 +116,7 @@ void transfer_poll(struct shard *s)
     ready = true;
 #endif
     if (ready) {
-        struct raft_event event = { .type = RAFT_TRANSFER };
+        struct raft_event event = {.type = RAFT_TRANSFER};
         event.transfer.server_id = s->transfer.target;
         s->transfer.stepped = true;
         if (shard_step(s, &event) != 0) {
@@ -156,7 +156,8 @@ static void flee(struct replica *core)
         }
         uint32_t target = transfer_choose(s);
         if (target != 0) {
-            log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=disk_%s", core->self, s->id, target, core->full ? "full" : "slow");
+            log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=disk_%s", core->self, s->id, target,
+                      core->full ? "full" : "slow");
             transfer_begin(s, target);
             s->transfer_after_us = core->now_us + TRANSFER_PAUSE_US;
         }
@@ -166,8 +167,8 @@ static void flee(struct replica *core)
 /* One shard at a time, and only after all nodes have been quiet for a while, to a node that answers and has everything. */
 static void go_home(struct replica *core)
 {
-    if (core->options.balance_after_ms == UINT32_MAX || core->now_us - core->calm_since_us < (int64_t)core->options.balance_after_ms * 1000 ||
-        any_transfer(core)) {
+    if (core->options.balance_after_ms == UINT32_MAX ||
+        core->now_us - core->calm_since_us < (int64_t)core->options.balance_after_ms * 1000 || any_transfer(core)) {
         return;
     }
     for (uint32_t i = 0; i < core->shard_count; i++) {

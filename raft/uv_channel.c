@@ -7,9 +7,9 @@
 
 enum {
     READ_BYTES = 64 << 10,
-    KEEP_BYTES = 1 << 20,                /* an empty input buffer above this is given back */
+    KEEP_BYTES = 1 << 20, /* an empty input buffer above this is given back */
     KEEPALIVE_S = 5,
-    SILENCE_MS = 10000                   /* unacknowledged bytes for so long end a connection: the machine is gone, not only the process */
+    SILENCE_MS = 10000 /* unacknowledged bytes for so long end a connection: the machine is gone, not only the process */
 };
 
 int channel_init(struct channel *c, uv_loop_t *loop, size_t frame_max, size_t out_max)
@@ -49,7 +49,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
     (void)suggested;
     ret->base = buf_add(&c->in, READ_BYTES);
     ret->len = ret->base != NULL ? READ_BYTES : 0;
-    c->in.len -= ret->len;               /* room, not content */
+    c->in.len -= ret->len; /* room, not content */
 }
 
 static void take_frames(struct channel *c)
@@ -64,7 +64,7 @@ static void take_frames(struct channel *c)
         if (c->in.len - at - 4 < len) {
             break;
         }
-        int rc = c->on_frame(c, (struct bytes){ c->in.ptr + at + 4, (int32_t)len });
+        int rc = c->on_frame(c, (struct bytes){c->in.ptr + at + 4, (int32_t)len});
         at += 4 + len;
         if (rc != 0) {
             end(c, muster_strerror(rc));

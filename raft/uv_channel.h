@@ -17,7 +17,7 @@ struct channel {
     uint64_t bytes_sent, bytes_received, dropped;
     void *ctx;
     /* A frame, borrowed for the call. Not 0: the channel is closed. */
-    int  (*on_frame)(struct channel *c, struct bytes frame);
+    int (*on_frame)(struct channel *c, struct bytes frame);
     /* The other side has gone (why NULL), or something is wrong, in words. Called once and never after channel_close; the channel is still to be closed. */
     void (*on_end)(struct channel *c, const char *why);
     /* The handle is closed; the channel's memory may go after channel_fini. */
@@ -25,9 +25,9 @@ struct channel {
 };
 
 /* The callbacks and ctx are set by the caller before the first event. */
-int  channel_init(struct channel *c, uv_loop_t *loop, size_t frame_max, size_t out_max);
+int channel_init(struct channel *c, uv_loop_t *loop, size_t frame_max, size_t out_max);
 /* After connect or accept: TCP_NODELAY, keepalive, reads. */
-int  channel_start(struct channel *c);
+int channel_start(struct channel *c);
 /* false: the buffer is full, or the channel is closing. */
 bool channel_send(struct channel *c, struct bytes frame);
 void channel_flush(struct channel *c);

@@ -16,7 +16,7 @@ struct form_server {
     uv_tcp_t listener;
     struct guest *guests;
     unsigned guest_count;
-    unsigned handles;                    /* listener and guests that are not closed yet */
+    unsigned handles; /* listener and guests that are not closed yet */
     bool closing, finished;
     void (*formed)(void *ctx, const struct store_identity *identity);
     void (*done)(void *ctx);
@@ -92,13 +92,13 @@ static void guest_ended(struct channel *c, const char *why)
 
 static void reply(struct guest *g, const struct buf *out)
 {
-    channel_send(&g->channel, (struct bytes){ out->ptr, (int32_t)out->len });
+    channel_send(&g->channel, (struct bytes){out->ptr, (int32_t)out->len});
     channel_flush(&g->channel);
 }
 
 static void answer_peer(struct guest *g)
 {
-    struct hello_answer answer = { .verdict = HELLO_VERDICT_UNFORMED, .node = g->server->form.config.node_id };
+    struct hello_answer answer = {.verdict = HELLO_VERDICT_UNFORMED, .node = g->server->form.config.node_id};
     struct buf out;
     buf_init(&out, HELLO_BYTES_MAX);
     MUSTER_CHECK(hello_answer_encode(&out, &answer) == 0);
@@ -177,7 +177,8 @@ static void free_unopened(uv_handle_t *handle)
 }
 
 int form_server_open(struct form_server **ret, uv_loop_t *loop, const struct store_port *port, const struct form_config *config,
-                     const char *listen_host, uint16_t listen_port, void (*formed)(void *ctx, const struct store_identity *identity), void *ctx, char *text)
+                     const char *listen_host, uint16_t listen_port, void (*formed)(void *ctx, const struct store_identity *identity),
+                     void *ctx, char *text)
 {
     struct form_server *s = calloc(1, sizeof *s);
     MUSTER_CHECK(s != NULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    OUT_MAX_RAFT = 32 << 20,             /* beyond it messages are dropped: a frozen peer must not cost memory without end */
+    OUT_MAX_RAFT = 32 << 20, /* beyond it messages are dropped: a frozen peer must not cost memory without end */
     OUT_MAX_BULK = 8 << 20,
     BACKOFF_MIN_MS = 50,
     BACKOFF_MAX_MS = 800,
@@ -83,8 +83,8 @@ static void ended(struct channel *c, const char *why)
         dial_later(link);
         return;
     }
-    log_event(LOG_WARN, "peer_lost", "node=%u peer=%u%s%s%s", link->peers->self.node_id, link->peer->node_id, why != NULL ? " error=\"" : "",
-              why != NULL ? why : "", why != NULL ? "\"" : "");
+    log_event(LOG_WARN, "peer_lost", "node=%u peer=%u%s%s%s", link->peers->self.node_id, link->peer->node_id,
+              why != NULL ? " error=\"" : "", why != NULL ? why : "", why != NULL ? "\"" : "");
     report(link, CORE_PEER_DISCONNECTED);
     dial(out);
 }
@@ -101,7 +101,7 @@ static void dial_failed(struct outgoing *out, int status)
         log_event(LOG_WARN, "peer_unreachable", "node=%u peer=%u address=%s error=\"%s\"", link->peers->self.node_id, link->peer->node_id,
                   link->peer->address, uv_strerror(status));
     }
-    link->have_address = false;          /* a name may lead elsewhere by now */
+    link->have_address = false; /* a name may lead elsewhere by now */
     if (status == UV_ECONNREFUSED && !link->dead) {
         link->dead = true;
         report(link, CORE_PEER_REFUSED);
@@ -115,8 +115,8 @@ static void refused(struct outgoing *out, enum hello_verdict verdict)
     detach(out);
     if (link->refused_us != verdict) {
         link->refused_us = verdict;
-        log_event(LOG_ERROR, "peer_not_accepted", "node=%u peer=%u address=%s reason=\"%s\"", link->peers->self.node_id, link->peer->node_id,
-                  link->peer->address, hello_text(verdict, true));
+        log_event(LOG_ERROR, "peer_not_accepted", "node=%u peer=%u address=%s reason=\"%s\"", link->peers->self.node_id,
+                  link->peer->node_id, link->peer->address, hello_text(verdict, true));
     }
     if (out->class == HELLO_RAFT) {
         dial_later(link);
@@ -138,7 +138,8 @@ static void up(struct outgoing *out)
     link->dead = false;
     link->refused_us = HELLO_VERDICT_OK;
     link->dial_error = 0;
-    log_event(LOG_INFO, "peer_connected", "node=%u peer=%u address=%s", link->peers->self.node_id, link->peer->node_id, link->peer->address);
+    log_event(LOG_INFO, "peer_connected", "node=%u peer=%u address=%s", link->peers->self.node_id, link->peer->node_id,
+              link->peer->address);
     report(link, CORE_PEER_CONNECTED);
 }
 
@@ -147,7 +148,7 @@ static int on_frame(struct channel *c, struct bytes frame)
     struct attempt *a = c->ctx;
     struct hello_answer answer;
     if (a->out == NULL || a->out->state != LINK_GREETING) {
-        return MUSTER_E_MALFORMED;       /* the other way is another connection */
+        return MUSTER_E_MALFORMED; /* the other way is another connection */
     }
     int rc = hello_answer_decode(frame, &answer);
     if (rc != 0) {
@@ -167,7 +168,7 @@ static void on_connect(uv_connect_t *req, int status)
 {
     struct attempt *a = req->data;
     if (a->out == NULL) {
-        return;                          /* given up meanwhile; the handle is closing */
+        return; /* given up meanwhile; the handle is closing */
     }
     if (status == 0) {
         status = channel_start(&a->channel);
@@ -177,7 +178,7 @@ static void on_connect(uv_connect_t *req, int status)
         return;
     }
     a->out->state = LINK_GREETING;
-    channel_flush(&a->channel);          /* the hello stands at the head of the buffer since the attempt was made */
+    channel_flush(&a->channel); /* the hello stands at the head of the buffer since the attempt was made */
 }
 
 static void queue_hello(struct outgoing *out)
@@ -185,15 +186,15 @@ static void queue_hello(struct outgoing *out)
     const struct uv_peers *peers = out->link->peers;
     struct buf frame;
     buf_init(&frame, HELLO_BYTES_MAX);
-    out->sent = (struct hello){ .class = out->class,
-                                .cluster_id = peers->self.cluster_id,
-                                .from = peers->self.node_id,
-                                .incarnation = peers->self.incarnation,
-                                .to = out->link->peer->node_id,
-                                .shard_count = peers->self.shard_count,
-                                .hash_version = peers->self.hash_version };
+    out->sent = (struct hello){.class = out->class,
+                               .cluster_id = peers->self.cluster_id,
+                               .from = peers->self.node_id,
+                               .incarnation = peers->self.incarnation,
+                               .to = out->link->peer->node_id,
+                               .shard_count = peers->self.shard_count,
+                               .hash_version = peers->self.hash_version};
     MUSTER_CHECK(hello_encode(&frame, &out->sent) == 0);
-    MUSTER_CHECK(channel_send(&out->attempt->channel, (struct bytes){ frame.ptr, (int32_t)frame.len }));
+    MUSTER_CHECK(channel_send(&out->attempt->channel, (struct bytes){frame.ptr, (int32_t)frame.len}));
     buf_fini(&frame);
 }
 
@@ -204,7 +205,8 @@ static void connect_to(struct outgoing *out)
     MUSTER_CHECK(a != NULL);
     a->peers = link->peers;
     a->out = out;
-    MUSTER_CHECK(channel_init(&a->channel, link->peers->loop, HELLO_BYTES_MAX, out->class == HELLO_RAFT ? OUT_MAX_RAFT : OUT_MAX_BULK) == 0);
+    MUSTER_CHECK(channel_init(&a->channel, link->peers->loop, HELLO_BYTES_MAX, out->class == HELLO_RAFT ? OUT_MAX_RAFT : OUT_MAX_BULK) ==
+                 0);
     a->channel.ctx = a;
     a->channel.on_frame = on_frame;
     a->channel.on_end = ended;
@@ -246,7 +248,7 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *list
 static void resolve(struct outgoing *out)
 {
     char host[ADDRESS_HOST_BYTES], port[ADDRESS_PORT_BYTES];
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct uv_peers *peers = out->link->peers;
     if (address_split(out->link->peer->address, host, port) != 0) {
         dial_failed(out, UV_EINVAL);
@@ -299,8 +301,8 @@ void link_open(struct uv_link *link, struct uv_peers *peers, const struct store_
 {
     link->peers = peers;
     link->peer = peer;
-    link->raft = (struct outgoing){ .link = link, .class = HELLO_RAFT };
-    link->bulk = (struct outgoing){ .link = link, .class = HELLO_BULK };
+    link->raft = (struct outgoing){.link = link, .class = HELLO_RAFT};
+    link->bulk = (struct outgoing){.link = link, .class = HELLO_BULK};
     uv_timer_init(peers->loop, &link->timer);
     link->timer.data = link;
     peers_hold(peers);
@@ -382,12 +384,12 @@ void uv_peers_flush(struct uv_peers *peers)
 
 void link_status(const struct uv_link *link, struct uv_peer_status *ret)
 {
-    *ret = (struct uv_peer_status){ .node = link->peer->node_id,
-                                    .connected = link->raft.state == LINK_UP,
-                                    .bytes_sent = link->bytes_sent,
-                                    .dropped = link->dropped,
-                                    .dials = link->dials };
-    const struct attempt *both[] = { link->raft.attempt, link->bulk.attempt };
+    *ret = (struct uv_peer_status){.node = link->peer->node_id,
+                                   .connected = link->raft.state == LINK_UP,
+                                   .bytes_sent = link->bytes_sent,
+                                   .dropped = link->dropped,
+                                   .dials = link->dials};
+    const struct attempt *both[] = {link->raft.attempt, link->bulk.attempt};
     for (size_t i = 0; i < COUNT_OF(both); i++) {
         if (both[i] != NULL) {
             ret->bytes_sent += both[i]->channel.bytes_sent;

@@ -30,7 +30,7 @@ void peers_release(struct uv_peers *peers)
 
 int uv_listen_on(uv_loop_t *loop, uv_tcp_t *tcp, const char *host, uint16_t port, uv_connection_cb on_connection, char *text)
 {
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
     struct addrinfo *list = NULL;
     char service[8];
     snprintf(service, sizeof service, "%u", port);
@@ -74,7 +74,8 @@ static void inbound_ended(struct channel *c, const char *why)
 {
     struct inbound *in = c->ctx;
     if (in->link != NULL && why != NULL) {
-        log_event(LOG_WARN, "peer_connection_broken", "node=%u peer=%u direction=in error=\"%s\"", in->peers->self.node_id, in->link->peer->node_id, why);
+        log_event(LOG_WARN, "peer_connection_broken", "node=%u peer=%u direction=in error=\"%s\"", in->peers->self.node_id,
+                  in->link->peer->node_id, why);
     }
     channel_close(c);
 }
@@ -102,11 +103,11 @@ static void log_refusal(struct uv_peers *peers, const struct hello *hello, enum 
 
 static void answer_hello(struct inbound *in, enum hello_verdict verdict)
 {
-    struct hello_answer answer = { .verdict = verdict, .node = in->peers->self.node_id, .incarnation = in->peers->self.incarnation };
+    struct hello_answer answer = {.verdict = verdict, .node = in->peers->self.node_id, .incarnation = in->peers->self.incarnation};
     struct buf out;
     buf_init(&out, HELLO_BYTES_MAX);
     MUSTER_CHECK(hello_answer_encode(&out, &answer) == 0);
-    channel_send(&in->channel, (struct bytes){ out.ptr, (int32_t)out.len });
+    channel_send(&in->channel, (struct bytes){out.ptr, (int32_t)out.len});
     channel_flush(&in->channel);
     buf_fini(&out);
 }
@@ -141,7 +142,7 @@ static int welcome(struct inbound *in, struct bytes frame)
     in->link->refused_it = HELLO_VERDICT_OK;
     in->channel.frame_max = peers->frame_max;
     replace_older(in);
-    link_hurry(in->link);                /* it lives: no reason to wait before dialing it */
+    link_hurry(in->link); /* it lives: no reason to wait before dialing it */
     return 0;
 }
 
@@ -158,7 +159,7 @@ static int form_question(struct inbound *in, struct bytes frame)
     struct buf out;
     buf_init(&out, FORM_FRAME_MAX);
     MUSTER_CHECK(form_answer_encode(&out, &answer) == 0);
-    channel_send(&in->channel, (struct bytes){ out.ptr, (int32_t)out.len });
+    channel_send(&in->channel, (struct bytes){out.ptr, (int32_t)out.len});
     channel_flush(&in->channel);
     buf_fini(&out);
     return 0;
@@ -238,8 +239,8 @@ struct uv_link *link_of(struct uv_peers *peers, uint32_t node)
     return NULL;
 }
 
-int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes, const char *listen_host,
-                  uint16_t listen_port, const struct uv_peers_events *events, char *text)
+int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes,
+                  const char *listen_host, uint16_t listen_port, const struct uv_peers_events *events, char *text)
 {
     struct uv_peers *peers = calloc(1, sizeof *peers);
     MUSTER_CHECK(peers != NULL);

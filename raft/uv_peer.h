@@ -16,12 +16,12 @@ struct uv_peers;
 struct uv_peers_events {
     void *ctx;
     void (*state)(void *ctx, uint32_t node, enum core_peer_event event);
-    int  (*message)(void *ctx, uint32_t node, struct bytes data);        /* not 0: the sender is broken, its connection is closed */
+    int (*message)(void *ctx, uint32_t node, struct bytes data); /* not 0: the sender is broken, its connection is closed */
 };
 
 /* Listens and begins to dial. text, 512 bytes, with INVALID, BUSY and IO; *ret is to be closed then, too. */
-int  uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes, const char *listen_host,
-                   uint16_t listen_port, const struct uv_peers_events *events, char *text);
+int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes,
+                  const char *listen_host, uint16_t listen_port, const struct uv_peers_events *events, char *text);
 /* closed is called from the loop; the memory goes then. No event after this call. */
 void uv_peers_close(struct uv_peers *peers, void (*closed)(void *ctx), void *ctx);
 bool uv_peers_send(struct uv_peers *peers, uint32_t node, enum core_class class, struct bytes data);
@@ -29,6 +29,6 @@ void uv_peers_flush(struct uv_peers *peers);
 size_t uv_peers_status(const struct uv_peers *peers, struct uv_peer_status *ret, size_t capacity);
 
 /* Binds and listens; shared with the listener of an unformed node. text as above. */
-int  uv_listen_on(uv_loop_t *loop, uv_tcp_t *tcp, const char *host, uint16_t port, uv_connection_cb on_connection, char *text);
+int uv_listen_on(uv_loop_t *loop, uv_tcp_t *tcp, const char *host, uint16_t port, uv_connection_cb on_connection, char *text);
 
 #endif

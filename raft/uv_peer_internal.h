@@ -7,10 +7,10 @@
 #include "uv_peer.h"
 
 enum link_state {
-    LINK_IDLE,                           /* no connection; the timer may be running */
+    LINK_IDLE, /* no connection; the timer may be running */
     LINK_RESOLVING,
     LINK_CONNECTING,
-    LINK_GREETING,                       /* the hello is sent */
+    LINK_GREETING, /* the hello is sent */
     LINK_UP
 };
 
@@ -18,7 +18,7 @@ enum link_state {
 struct attempt {
     struct channel channel;
     uv_connect_t connect;
-    struct outgoing *out;                /* NULL: given up */
+    struct outgoing *out; /* NULL: given up */
     struct uv_peers *peers;
 };
 
@@ -29,30 +29,30 @@ struct outgoing {
     struct attempt *attempt;
     struct hello sent;
     uv_getaddrinfo_t resolve;
-    bool resolving;                      /* the request is under way, also when nobody waits for it */
-    uint64_t used_ms;                    /* bulk: when it last carried something */
+    bool resolving;   /* the request is under way, also when nobody waits for it */
+    uint64_t used_ms; /* bulk: when it last carried something */
 };
 
 struct uv_link {
     struct uv_peers *peers;
     const struct store_peer *peer;
     struct outgoing raft, bulk;
-    uv_timer_t timer;                    /* next dial of raft */
-    unsigned failures;                   /* dials in a row that came to nothing */
-    bool was_up;                         /* a connection ended, and no dial has told yet how the node is */
-    bool dead;                           /* refused since */
+    uv_timer_t timer;  /* next dial of raft */
+    unsigned failures; /* dials in a row that came to nothing */
+    bool was_up;       /* a connection ended, and no dial has told yet how the node is */
+    bool dead;         /* refused since */
     bool have_address;
     struct sockaddr_storage address;
-    enum hello_verdict refused_us, refused_it;   /* last causes logged */
-    int dial_error;                      /* last cause logged */
-    uint64_t dials, bytes_sent, dropped; /* of connections that are gone */
+    enum hello_verdict refused_us, refused_it; /* last causes logged */
+    int dial_error;                            /* last cause logged */
+    uint64_t dials, bytes_sent, dropped;       /* of connections that are gone */
 };
 
 struct inbound {
     struct inbound *next;
     struct channel channel;
     struct uv_peers *peers;
-    struct uv_link *link;                /* NULL until its hello is accepted */
+    struct uv_link *link; /* NULL until its hello is accepted */
     enum hello_class class;
     bool forming;
     uint64_t accepted_ms;
@@ -71,7 +71,7 @@ struct uv_peers {
     struct inbound *inbound;
     unsigned inbound_count;
     uint32_t refused_stranger;
-    size_t holds;                        /* handles and requests that still point here */
+    size_t holds; /* handles and requests that still point here */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -82,7 +82,7 @@ struct uv_link *link_of(struct uv_peers *peers, uint32_t node);
 
 void link_open(struct uv_link *link, struct uv_peers *peers, const struct store_peer *peer);
 void link_close(struct uv_link *link);
-void link_hurry(struct uv_link *link);   /* dial now, if nothing is under way */
+void link_hurry(struct uv_link *link); /* dial now, if nothing is under way */
 void link_sweep(struct uv_link *link);
 void link_status(const struct uv_link *link, struct uv_peer_status *ret);
 

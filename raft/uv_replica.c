@@ -18,10 +18,10 @@ struct uv_replica {
     void (*turn_begin)(void *ctx);
     void *turn_ctx;
     uv_timer_t timer;
-    uv_async_t written;                  /* the log thread has a result */
-    uv_idle_t awake;                     /* a timer began a turn: the loop must not sleep before its end */
-    uint64_t pin_bytes;                  /* more log than this, pinned by one shard, asks for its snapshot */
-    int64_t oldest_us;                   /* when the oldest segment is looked at next */
+    uv_async_t written; /* the log thread has a result */
+    uv_idle_t awake;    /* a timer began a turn: the loop must not sleep before its end */
+    uint64_t pin_bytes; /* more log than this, pinned by one shard, asks for its snapshot */
+    int64_t oldest_us;  /* when the oldest segment is looked at next */
     int64_t armed_us;
     bool closing;
     unsigned handles;
@@ -201,15 +201,15 @@ static int open_store(struct uv_replica *r, const struct uv_replica_options *o, 
         log_event(LOG_WARN, "torn_tail_dropped", "node=%u file=%s offset=%llu", o->identity.node_id, report.torn_file,
                   (unsigned long long)report.torn_offset);
     }
-    log_event(LOG_INFO, "log_recovered", "node=%u batches=%llu records=%llu segments=%llu", o->identity.node_id, (unsigned long long)report.batches,
-              (unsigned long long)report.records, (unsigned long long)report.segments);
+    log_event(LOG_INFO, "log_recovered", "node=%u batches=%llu records=%llu segments=%llu", o->identity.node_id,
+              (unsigned long long)report.batches, (unsigned long long)report.records, (unsigned long long)report.segments);
     rc = core_start(r->core, now_us(), text);
     return rc;
 }
 
 static int open_world(struct uv_replica *r, const struct uv_replica_options *o, char *text)
 {
-    const struct uv_peers_events events = { .ctx = r, .state = peer_state, .message = peer_message };
+    const struct uv_peers_events events = {.ctx = r, .state = peer_state, .message = peer_message};
     int rc = open_store(r, o, text);
     if (rc == 0) {
         rc = store_writer_start(&r->writer, r->store, wake, r);
@@ -231,13 +231,8 @@ int uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *o,
     r->port = *o->port;
     r->turn_begin = o->turn_begin;
     r->turn_ctx = o->turn_ctx;
-    const struct core_host host = { .ctx = r,
-                                    .persist = host_persist,
-                                    .send = host_send,
-                                    .job = host_job,
-                                    .trim = host_trim,
-                                    .flush = host_flush,
-                                    .port = &r->port };
+    const struct core_host host = {
+        .ctx = r, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &r->port};
     struct core_options core = o->core;
     core_options_defaults(&core);
     r->pin_bytes = 2 * core.log_retain_bytes;
@@ -245,7 +240,8 @@ int uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *o,
     options.core = core;
     int rc = core_new(&r->core, &o->identity, &core, &host, &o->events);
     if (rc != 0) {
-        snprintf(text, TEXT_BYTES, "the identity of the data folder cannot be used (%u nodes, %u shards)", o->identity.peer_count, o->identity.shard_count);
+        snprintf(text, TEXT_BYTES, "the identity of the data folder cannot be used (%u nodes, %u shards)", o->identity.peer_count,
+                 o->identity.shard_count);
         free(r);
         return rc;
     }

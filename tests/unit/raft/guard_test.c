@@ -42,11 +42,11 @@ static struct node *a_follower(void)
 
 static int tell(struct node *to, uint32_t from, const struct raft_message *m)
 {
-    struct message message = { .type = MESSAGE_RAFT, .shard = 0, .raft = *m };
+    struct message message = {.type = MESSAGE_RAFT, .shard = 0, .raft = *m};
     struct buf out;
     buf_init(&out, 0);
     assert_int_equal(message_encode(&out, &message), 0);
-    int rc = core_receive(to->core, from, (struct bytes){ out.ptr, (int32_t)out.len }, w.now_us);
+    int rc = core_receive(to->core, from, (struct bytes){out.ptr, (int32_t)out.len}, w.now_us);
     world_flush(&w, to);
     buf_fini(&out);
     return rc;
@@ -68,7 +68,7 @@ static uint64_t refused_by(const struct node *n)
 
 static struct raft_message vote_from(uint32_t candidate, uint64_t term)
 {
-    struct raft_message m = { .type = RAFT_REQUEST_VOTE };
+    struct raft_message m = {.type = RAFT_REQUEST_VOTE};
     m.request_vote.term = term;
     m.request_vote.candidate_id = candidate;
     m.request_vote.last_log_index = 1000;
@@ -86,7 +86,7 @@ static void test_strangers(void **state)
     assert_int_equal(tell(n, n->id, &m), MUSTER_E_REFUSED);
     uint32_t other = 6 - n->id - world_leader(&w, 0)->id;
     uint64_t before = refused_by(n);
-    assert_int_equal(tell(n, other, &m), 0);     /* a vote asked for somebody else */
+    assert_int_equal(tell(n, other, &m), 0); /* a vote asked for somebody else */
     assert_int_equal(refused_by(n), before + 1);
     assert_true(status_of(n).term < 50);
 }
@@ -111,7 +111,7 @@ static void test_absurd_terms(void **state)
 static void test_second_leader_of_a_term(void **state)
 {
     struct node *leader = world_leader(&w, 0);
-    struct raft_message m = { .type = RAFT_APPEND_ENTRIES };
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
     (void)state;
     m.append_entries.term = status_of(leader).term;
     m.append_entries.prev_log_index = 1;
@@ -128,7 +128,7 @@ static void test_late_vote_result(void **state)
     struct node *leader = world_leader(&w, 0);
     struct node *n = a_follower();
     uint64_t term = status_of(leader).term;
-    struct raft_message m = { .type = RAFT_REQUEST_VOTE_RESULT };
+    struct raft_message m = {.type = RAFT_REQUEST_VOTE_RESULT};
     (void)state;
     m.request_vote_result.term = term + 1;
     m.request_vote_result.pre_vote = true;
@@ -146,7 +146,7 @@ static void test_configuration_inside_a_batch(void **state)
     struct node *leader = world_leader(&w, 0);
     struct node *n = a_follower();
     struct replica_shard_status status = status_of(n);
-    struct store_identity identity = { .node_id = 1, .peer_count = 3 };
+    struct store_identity identity = {.node_id = 1, .peer_count = 3};
     struct buf config;
     (void)state;
     for (uint32_t i = 0; i < 3; i++) {
@@ -159,9 +159,11 @@ static void test_configuration_inside_a_batch(void **state)
     uint64_t first = status.last_index + 1;
     struct raft_entry entries[6];
     for (size_t i = 0; i < 6; i++) {
-        entries[i] = (struct raft_entry){ .term = status.term, .type = i == 2 || i == 4 ? RAFT_CHANGE : RAFT_COMMAND, .buf = { config.ptr, config.len } };
+        entries[i] = (struct raft_entry){.term = status.term,
+                                         .type = i == 2 || i == 4 ? RAFT_CHANGE : RAFT_COMMAND,
+                                         .buf = {config.ptr, config.len}};
     }
-    struct raft_message m = { .type = RAFT_APPEND_ENTRIES };
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
     m.append_entries.term = status.term;
     m.append_entries.prev_log_index = status.last_index;
     m.append_entries.prev_log_term = status.term;
@@ -187,11 +189,11 @@ static void test_batch_that_does_not_fit(void **state)
     struct node *leader = world_leader(&w, 0);
     struct node *n = a_follower();
     struct replica_shard_status status = status_of(n);
-    struct raft_entry entries[3] = { { .term = status.term, .type = RAFT_COMMAND, .buf = { "x", 1 } },
-                                     { .term = status.term, .type = RAFT_CHANGE },
-                                     { .term = status.term, .type = RAFT_COMMAND, .buf = { "x", 1 } } };
+    struct raft_entry entries[3] = {{.term = status.term, .type = RAFT_COMMAND, .buf = {"x", 1}},
+                                    {.term = status.term, .type = RAFT_CHANGE},
+                                    {.term = status.term, .type = RAFT_COMMAND, .buf = {"x", 1}}};
     const struct entry *config = log_get(&n->core->shards[0].log, 1);
-    struct raft_message m = { .type = RAFT_APPEND_ENTRIES };
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
     (void)state;
     entries[1].buf.base = (void *)(uintptr_t)config->data;
     entries[1].buf.len = config->len;
@@ -209,10 +211,10 @@ static void test_late_rejection(void **state)
 {
     struct node *leader = world_leader(&w, 0);
     struct node *n = a_follower();
-    struct raft_message m = { .type = RAFT_APPEND_ENTRIES_RESULT };
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES_RESULT};
     (void)state;
     world_isolate(&w, n->id, true);
-    world_run(&w, 700 * MS);             /* long enough for the leader to probe */
+    world_run(&w, 700 * MS); /* long enough for the leader to probe */
     world_put(&w, 0, 64);
     world_run(&w, 5 * MS);
     m.append_entries_result.term = status_of(leader).term;
@@ -228,7 +230,7 @@ static void test_late_rejection(void **state)
 static void test_false_alarm(void **state)
 {
     struct node *leader = world_leader(&w, 0);
-    struct node *n = world_node(&w, 6 - leader->id - a_follower()->id);   /* the second in rank, who waits a little */
+    struct node *n = world_node(&w, 6 - leader->id - a_follower()->id); /* the second in rank, who waits a little */
     uint64_t term = status_of(leader).term;
     struct core_stats stats;
     (void)state;
@@ -248,12 +250,12 @@ static void test_malformed_bytes(void **state)
     struct node *n = a_follower();
     (void)state;
     assert_int_equal(core_receive(n->core, n->id % 3 + 1, bytes_of_str(STR("\x63garbage")), w.now_us), MUSTER_E_MALFORMED);
-    assert_int_equal(core_receive(n->core, n->id % 3 + 1, (struct bytes){ NULL, 0 }, w.now_us), MUSTER_E_MALFORMED);
-    struct message m = { .type = MESSAGE_HASH, .shard = 77 };
+    assert_int_equal(core_receive(n->core, n->id % 3 + 1, (struct bytes){NULL, 0}, w.now_us), MUSTER_E_MALFORMED);
+    struct message m = {.type = MESSAGE_HASH, .shard = 77};
     struct buf out;
     buf_init(&out, 0);
     assert_int_equal(message_encode(&out, &m), 0);
-    assert_int_equal(core_receive(n->core, n->id % 3 + 1, (struct bytes){ out.ptr, (int32_t)out.len }, w.now_us), MUSTER_E_MALFORMED);
+    assert_int_equal(core_receive(n->core, n->id % 3 + 1, (struct bytes){out.ptr, (int32_t)out.len}, w.now_us), MUSTER_E_MALFORMED);
     buf_fini(&out);
 }
 

@@ -17,7 +17,7 @@ static struct prng prng;
 
 static struct store_identity founders(uint32_t count)
 {
-    struct store_identity id = { .node_id = 1, .shard_count = 8, .hash_version = 1, .peer_count = count };
+    struct store_identity id = {.node_id = 1, .shard_count = 8, .hash_version = 1, .peer_count = count};
     memset(id.cluster_id.b, 9, 16);
     for (uint32_t i = 0; i < count; i++) {
         id.peers[i].node_id = i + 1;
@@ -42,7 +42,7 @@ static void random_append(struct raft_append_entries *a)
     a->entries = entries;
     for (unsigned i = 0; i < a->n_entries; i++) {
         bool change = prng_chance(&prng, 200000);
-        entries[i] = (struct raft_entry){ .term = 3 + i / 10, .type = change ? RAFT_CHANGE : RAFT_COMMAND };
+        entries[i] = (struct raft_entry){.term = 3 + i / 10, .type = change ? RAFT_CHANGE : RAFT_COMMAND};
         entries[i].buf.base = change ? config.ptr : payload;
         entries[i].buf.len = change ? config.len : prng_below(&prng, sizeof payload);
     }
@@ -104,7 +104,7 @@ static void random_message(struct message *m)
         m->probe.count = (uint32_t)prng_below(&prng, COUNT_OF(list));
         m->probe.list = list;
         for (uint32_t i = 0; i < m->probe.count; i++) {
-            list[i] = (struct shard_term){ i, prng_below(&prng, 100) };
+            list[i] = (struct shard_term){i, prng_below(&prng, 100)};
         }
         break;
     case MESSAGE_HANDOVER:
@@ -118,7 +118,7 @@ static void random_message(struct message *m)
     case MESSAGE_APP:
         m->shard = 0;
         m->app.channel = (uint16_t)prng_below(&prng, 1000);
-        m->app.data = (struct bytes){ payload, (int32_t)prng_below(&prng, sizeof payload) };
+        m->app.data = (struct bytes){payload, (int32_t)prng_below(&prng, sizeof payload)};
         break;
     default:
         m->snapshot.term = 50;
@@ -126,12 +126,12 @@ static void random_message(struct message *m)
         if (m->type == MESSAGE_SNAPSHOT_OFFER) {
             m->snapshot.last_term = 1 + prng_below(&prng, 50);
             m->snapshot.config_index = prng_below(&prng, 41);
-            m->snapshot.config = (struct bytes){ config.ptr, (int32_t)config.len };
+            m->snapshot.config = (struct bytes){config.ptr, (int32_t)config.len};
             m->snapshot.file_bytes = prng_below(&prng, 1 << 30);
         } else if (m->type == MESSAGE_SNAPSHOT_CHUNK) {
             m->snapshot.file_bytes = prng_below(&prng, 1 << 30);
             m->snapshot.offset = prng_below(&prng, 1 << 30);
-            m->snapshot.data = (struct bytes){ payload, (int32_t)prng_below(&prng, sizeof payload) };
+            m->snapshot.data = (struct bytes){payload, (int32_t)prng_below(&prng, sizeof payload)};
         } else if (m->type == MESSAGE_SNAPSHOT_WANT) {
             m->snapshot.offset = prng_below(&prng, 1 << 30);
         }
@@ -161,7 +161,7 @@ static int teardown(void **state)
 /* Encoding what was decoded gives the same bytes, for every kind of message; so every field has made the way. */
 static void test_there_and_back(void **state)
 {
-    bool seen[MESSAGE_APP + 1] = { false };
+    bool seen[MESSAGE_APP + 1] = {false};
     (void)state;
     for (int i = 0; i < 20000; i++) {
         struct message m, back;
@@ -170,7 +170,7 @@ static void test_there_and_back(void **state)
         buf_init(&second, 0);
         random_message(&m);
         assert_int_equal(message_encode(&first, &m), 0);
-        assert_int_equal(message_decode((struct bytes){ first.ptr, (int32_t)first.len }, &scratch, &back), 0);
+        assert_int_equal(message_decode((struct bytes){first.ptr, (int32_t)first.len}, &scratch, &back), 0);
         assert_int_equal(back.type, m.type);
         assert_int_equal(message_encode(&second, &back), 0);
         assert_int_equal(first.len, second.len);
@@ -194,25 +194,25 @@ static void test_cut_short(void **state)
         random_message(&m);
         assert_int_equal(message_encode(&out, &m), 0);
         for (size_t len = 0; len < out.len; len++) {
-            uint8_t *exact = malloc(len > 0 ? len : 1);  /* so that a read past the end is seen */
+            uint8_t *exact = malloc(len > 0 ? len : 1); /* so that a read past the end is seen */
             assert_non_null(exact);
             memcpy(exact, out.ptr, len);
-            assert_int_equal(message_decode((struct bytes){ exact, (int32_t)len }, &scratch, &back), MUSTER_E_MALFORMED);
+            assert_int_equal(message_decode((struct bytes){exact, (int32_t)len}, &scratch, &back), MUSTER_E_MALFORMED);
             free(exact);
         }
         buf_add(&out, 1);
-        assert_int_equal(message_decode((struct bytes){ out.ptr, (int32_t)out.len }, &scratch, &back), MUSTER_E_MALFORMED);
+        assert_int_equal(message_decode((struct bytes){out.ptr, (int32_t)out.len}, &scratch, &back), MUSTER_E_MALFORMED);
         buf_fini(&out);
     }
 }
 
 static void test_limit(void **state)
 {
-    struct message m = { .type = MESSAGE_APP };
+    struct message m = {.type = MESSAGE_APP};
     struct buf out;
     (void)state;
     buf_init(&out, 20);
-    m.app.data = (struct bytes){ payload, 40 };
+    m.app.data = (struct bytes){payload, 40};
     assert_int_equal(message_encode(&out, &m), MUSTER_E_LIMIT);
     assert_int_equal(out.len, 0);
     buf_fini(&out);
@@ -220,13 +220,13 @@ static void test_limit(void **state)
 
 static int decode_append(const struct raft_append_entries *a)
 {
-    struct message m = { .type = MESSAGE_RAFT }, back;
+    struct message m = {.type = MESSAGE_RAFT}, back;
     struct buf out;
     m.raft.type = RAFT_APPEND_ENTRIES;
     m.raft.append_entries = *a;
     buf_init(&out, 0);
     assert_int_equal(message_encode(&out, &m), 0);
-    int rc = message_decode((struct bytes){ out.ptr, (int32_t)out.len }, &scratch, &back);
+    int rc = message_decode((struct bytes){out.ptr, (int32_t)out.len}, &scratch, &back);
     buf_fini(&out);
     return rc;
 }
@@ -234,18 +234,18 @@ static int decode_append(const struct raft_append_entries *a)
 /* What the library would believe. */
 static void test_impossible_appends(void **state)
 {
-    struct raft_entry e[2] = { { .term = 3, .type = RAFT_COMMAND }, { .term = 3, .type = RAFT_COMMAND } };
-    struct raft_append_entries a = { .term = 5, .prev_log_index = 7, .prev_log_term = 2, .leader_commit = 7, .entries = e, .n_entries = 2 };
+    struct raft_entry e[2] = {{.term = 3, .type = RAFT_COMMAND}, {.term = 3, .type = RAFT_COMMAND}};
+    struct raft_append_entries a = {.term = 5, .prev_log_index = 7, .prev_log_term = 2, .leader_commit = 7, .entries = e, .n_entries = 2};
     (void)state;
     assert_int_equal(decode_append(&a), 0);
-    e[1].term = 2;                       /* terms never fall */
+    e[1].term = 2; /* terms never fall */
     assert_int_equal(decode_append(&a), MUSTER_E_MALFORMED);
-    e[1].term = 6;                       /* nor pass the leader's */
+    e[1].term = 6; /* nor pass the leader's */
     assert_int_equal(decode_append(&a), MUSTER_E_MALFORMED);
     e[1].term = 3;
     e[1].type = (enum raft_entry_type)9;
     assert_int_equal(decode_append(&a), MUSTER_E_MALFORMED);
-    e[1].type = RAFT_CHANGE;             /* without a configuration in it */
+    e[1].type = RAFT_CHANGE; /* without a configuration in it */
     assert_int_equal(decode_append(&a), MUSTER_E_MALFORMED);
     e[1].type = RAFT_BARRIER;
     a.prev_log_term = 0;
@@ -262,14 +262,14 @@ static void test_impossible_appends(void **state)
 
 static void test_configurations(void **state)
 {
-    struct bytes all = { config.ptr, (int32_t)config.len };
+    struct bytes all = {config.ptr, (int32_t)config.len};
     (void)state;
     assert_true(message_config_valid(all));
     for (int32_t len = 0; len < all.len - 8; len++) {
-        assert_false(message_config_valid((struct bytes){ all.ptr, len }));
+        assert_false(message_config_valid((struct bytes){all.ptr, len}));
     }
     for (size_t i = 0; i < 9; i++) {
-        config.ptr[i] ^= 0x80;           /* format and count */
+        config.ptr[i] ^= 0x80; /* format and count */
         assert_false(message_config_valid(all));
         config.ptr[i] ^= 0x80;
     }
@@ -280,13 +280,13 @@ static void test_configurations(void **state)
 
 static struct hello hello_of(const struct store_identity *id, uint32_t to)
 {
-    return (struct hello){ .class = HELLO_RAFT,
-                           .cluster_id = id->cluster_id,
-                           .from = id->node_id,
-                           .incarnation = id->incarnation,
-                           .to = to,
-                           .shard_count = id->shard_count,
-                           .hash_version = id->hash_version };
+    return (struct hello){.class = HELLO_RAFT,
+                          .cluster_id = id->cluster_id,
+                          .from = id->node_id,
+                          .incarnation = id->incarnation,
+                          .to = to,
+                          .shard_count = id->shard_count,
+                          .hash_version = id->hash_version};
 }
 
 static void test_hello(void **state)
@@ -300,12 +300,12 @@ static void test_hello(void **state)
     buf_init(&out, HELLO_BYTES_MAX);
     assert_int_equal(hello_encode(&out, &h), 0);
     for (size_t len = 0; len < out.len; len++) {
-        assert_int_equal(hello_decode((struct bytes){ out.ptr, (int32_t)len }, &back), MUSTER_E_MALFORMED);
+        assert_int_equal(hello_decode((struct bytes){out.ptr, (int32_t)len}, &back), MUSTER_E_MALFORMED);
     }
-    assert_int_equal(hello_decode((struct bytes){ out.ptr, (int32_t)out.len }, &back), 0);
+    assert_int_equal(hello_decode((struct bytes){out.ptr, (int32_t)out.len}, &back), 0);
     assert_int_equal(hello_judge(&mine, &back), HELLO_VERDICT_OK);
     out.ptr[4]++;
-    assert_int_equal(hello_decode((struct bytes){ out.ptr, (int32_t)out.len }, &back), MUSTER_E_VERSION);
+    assert_int_equal(hello_decode((struct bytes){out.ptr, (int32_t)out.len}, &back), MUSTER_E_VERSION);
     buf_fini(&out);
 
     h.cluster_id.b[3]++;
@@ -329,13 +329,13 @@ static void test_hello_answers(void **state)
 {
     struct store_identity mine = founders(3);
     struct hello sent = hello_of(&mine, 2);
-    struct hello_answer answer = { .verdict = HELLO_VERDICT_OK, .node = 2, .incarnation = mine.peers[1].incarnation }, back;
+    struct hello_answer answer = {.verdict = HELLO_VERDICT_OK, .node = 2, .incarnation = mine.peers[1].incarnation}, back;
     struct buf out;
     (void)state;
     buf_init(&out, HELLO_BYTES_MAX);
     assert_int_equal(hello_answer_encode(&out, &answer), 0);
-    assert_int_equal(hello_answer_decode((struct bytes){ out.ptr, (int32_t)out.len }, &back), 0);
-    assert_int_equal(hello_answer_decode((struct bytes){ out.ptr, (int32_t)out.len - 1 }, &back), MUSTER_E_MALFORMED);
+    assert_int_equal(hello_answer_decode((struct bytes){out.ptr, (int32_t)out.len}, &back), 0);
+    assert_int_equal(hello_answer_decode((struct bytes){out.ptr, (int32_t)out.len - 1}, &back), MUSTER_E_MALFORMED);
     assert_int_equal(hello_judge_answer(&mine, &sent, &back), HELLO_VERDICT_OK);
     buf_fini(&out);
     answer.node = 3;
@@ -352,7 +352,8 @@ static void test_hello_answers(void **state)
 static void test_form_messages(void **state)
 {
     static struct form_request request, back;
-    struct form_answer answer = { .error = MUSTER_E_BUSY, .state = FORM_PREPARED, .node_id = 3, .shard_count = 8, .text = "another form is under way" };
+    struct form_answer answer = {
+        .error = MUSTER_E_BUSY, .state = FORM_PREPARED, .node_id = 3, .shard_count = 8, .text = "another form is under way"};
     struct form_answer answer_back;
     struct buf out;
     (void)state;
@@ -361,16 +362,16 @@ static void test_form_messages(void **state)
     request.identity = founders(5);
     assert_int_equal(form_request_encode(&out, &request), 0);
     for (size_t len = 0; len < out.len; len++) {
-        assert_int_equal(form_request_decode((struct bytes){ out.ptr, (int32_t)len }, &back), MUSTER_E_MALFORMED);
+        assert_int_equal(form_request_decode((struct bytes){out.ptr, (int32_t)len}, &back), MUSTER_E_MALFORMED);
     }
-    assert_int_equal(form_request_decode((struct bytes){ out.ptr, (int32_t)out.len }, &back), 0);
+    assert_int_equal(form_request_decode((struct bytes){out.ptr, (int32_t)out.len}, &back), 0);
     assert_memory_equal(&back.identity, &request.identity, sizeof back.identity);
     buf_clear(&out);
     assert_int_equal(form_answer_encode(&out, &answer), 0);
     for (size_t len = 0; len < out.len; len++) {
-        assert_int_equal(form_answer_decode((struct bytes){ out.ptr, (int32_t)len }, &answer_back), MUSTER_E_MALFORMED);
+        assert_int_equal(form_answer_decode((struct bytes){out.ptr, (int32_t)len}, &answer_back), MUSTER_E_MALFORMED);
     }
-    assert_int_equal(form_answer_decode((struct bytes){ out.ptr, (int32_t)out.len }, &answer_back), 0);
+    assert_int_equal(form_answer_decode((struct bytes){out.ptr, (int32_t)out.len}, &answer_back), 0);
     assert_int_equal(answer_back.error, MUSTER_E_BUSY);
     assert_int_equal(answer_back.state, FORM_PREPARED);
     assert_string_equal(answer_back.text, answer.text);
@@ -386,7 +387,7 @@ static void test_addresses(void **state)
     assert_int_equal(address_port(port), 9093);
     assert_int_equal(address_split("[::1]:1", host, port), 0);
     assert_string_equal(host, "::1");
-    const char *const wrong[] = { "", "host", ":1", "host:", "host:0", "host:65536", "host:1x", "host:-1", "[]:1", "host:000001" };
+    const char *const wrong[] = {"", "host", ":1", "host:", "host:0", "host:65536", "host:1x", "host:-1", "[]:1", "host:000001"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         assert_int_equal(address_split(wrong[i], host, port), MUSTER_E_INVALID);
     }

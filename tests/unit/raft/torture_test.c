@@ -66,60 +66,84 @@ static void collect(struct world *w, struct node *n)
     }
 }
 
-static void mischief(struct world *w)
+/* It wakes as a leader that was replaced, and the new one's messages do not reach it: only the answers to its own probes can tell. */
+static void sleep_through_an_election(struct world *w, struct node *n, uint32_t unheard)
 {
-    struct node *n = world_node(w, 1 + (uint32_t)prng_below(&w->prng, w->node_count));
-    uint32_t other = 1 + (uint32_t)prng_below(&w->prng, w->node_count);
-    switch (prng_below(&w->prng, 12)) {
+    world_pause(w, n->id);
+    w->hush[unheard][n->id] = true;
+    run(w, 700 * MS);
+    world_resume(w, n->id);
+    run(w, 30 * MS);
+    w->hush[unheard][n->id] = false;
+}
+
+static void kill_or_restart(struct world *w, struct node *n)
+{
+    if (n->up) {
+        collect(w, n);
+        world_kill(w, n->id);
+    } else {
+        world_restart(w, n->id);
+    }
+}
+
+static void pause_or_resume(struct world *w, struct node *n)
+{
+    if (n->paused) {
+        world_resume(w, n->id);
+    } else if (n->up) {
+        world_pause(w, n->id);
+    }
+}
+
+static void disturb_network(struct world *w, struct node *n, uint32_t other)
+{
+    switch (prng_below(&w->prng, 3)) {
     case 0:
-    case 1:
-        if (n->up) {
-            collect(w, n);
-            world_kill(w, n->id);
-        } else {
-            world_restart(w, n->id);
-        }
-        break;
-    case 2:
-        if (n->up) {
-            if (n->paused) {
-                world_resume(w, n->id);
-            } else {
-                world_pause(w, n->id);
-            }
-        }
-        break;
-    case 3:
         world_isolate(w, n->id, prng_chance(&w->prng, 500000));
         break;
-    case 4:
+    case 1:
+        w->hush[n->id][other] = other != n->id && !w->hush[n->id][other]; /* one way */
+        break;
+    default:
         w->drop_ppm = prng_chance(&w->prng, 500000) ? 100000 : 0;
         w->double_ppm = prng_chance(&w->prng, 500000) ? 50000 : 0;
         w->delay_max_us = prng_chance(&w->prng, 500000) ? 400 : 15 * MS;
         break;
-    case 5:
-        n->write_takes_us = prng_chance(&w->prng, 600000) ? 500 : prng_chance(&w->prng, 500000) ? 30 * MS : 1500 * MS;
-        break;
-    case 6:
+    }
+}
+
+static void disturb_disk(struct world *w, struct node *n)
+{
+    if (prng_chance(&w->prng, 500000)) {
         n->force_result = prng_chance(&w->prng, 300000) ? MUSTER_E_FULL : 0;
-        break;
-    case 7:
-        if (n->up) {
-            core_snapshot_hint(n->core, (uint32_t)prng_below(&w->prng, w->shard_count));
-        }
-        break;
-    case 8:
-    case 9:
-        if (other != n->id) {
-            w->hush[n->id][other] = !w->hush[n->id][other];      /* one way */
-        }
-        break;
-    default:
-        if (n->up && !n->paused) {
-            replica_transfer(n->core, (uint32_t)prng_below(&w->prng, w->shard_count), 0);
-            world_flush(w, n);
-        }
-        break;
+    } else {
+        n->write_takes_us = prng_chance(&w->prng, 600000) ? 500 : prng_chance(&w->prng, 500000) ? 30 * MS : 1500 * MS;
+    }
+}
+
+static void mischief(struct world *w)
+{
+    struct node *n = world_node(w, 1 + (uint32_t)prng_below(&w->prng, w->node_count));
+    uint32_t other = 1 + (uint32_t)prng_below(&w->prng, w->node_count);
+    uint32_t shard = (uint32_t)prng_below(&w->prng, w->shard_count);
+    bool awake = n->up && !n->paused;
+    uint64_t what = prng_below(&w->prng, 13);
+    if (what < 2) {
+        kill_or_restart(w, n);
+    } else if (what < 3) {
+        pause_or_resume(w, n);
+    } else if (what < 7) {
+        disturb_network(w, n, other);
+    } else if (what < 9) {
+        disturb_disk(w, n);
+    } else if (what == 9 && n->up) {
+        core_snapshot_hint(n->core, shard);
+    } else if (what == 10 && awake && other != n->id) {
+        sleep_through_an_election(w, n, other);
+    } else if (awake) {
+        replica_transfer(n->core, shard, 0);
+        world_flush(w, n);
     }
 }
 

@@ -108,7 +108,7 @@ static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct by
     struct node *n = ctx;
     (void)budget;
     put_le64(data[n->id - 1][shard], frozen[n->id - 1][shard]);
-    *ret = (struct bytes){ data[n->id - 1][shard], given[n->id - 1][shard] ? 0 : 8 };
+    *ret = (struct bytes){data[n->id - 1][shard], given[n->id - 1][shard] ? 0 : 8};
     given[n->id - 1][shard] = true;
 }
 
@@ -155,15 +155,17 @@ static uint16_t port_of(uint32_t id)
 
 static int try_open(struct node *n, const struct store_identity *identity, char *text)
 {
-    struct uv_replica_options o = { .loop = &t.loop, .identity = *identity, .port = &n->port, .listen_host = "127.0.0.1", .listen_port = port_of(n->id) };
-    o.store = (struct store_options){ .shard_count = SHARDS, .segment_bytes = 1 << 20, .reserve_bytes = 1 << 16, .entry_max_bytes = 1 << 20 };
+    struct uv_replica_options o = {
+        .loop = &t.loop, .identity = *identity, .port = &n->port, .listen_host = "127.0.0.1", .listen_port = port_of(n->id)};
+    o.store = (struct store_options){.shard_count = SHARDS, .segment_bytes = 1 << 20, .reserve_bytes = 1 << 16, .entry_max_bytes = 1 << 20};
     o.core.seed = (uint64_t)now_us();
     o.core.snapshot_interval_bytes = 50000;
     o.core.log_retain_bytes = 400000;
     o.core.balance_after_ms = UINT32_MAX;
     o.core.hash_interval = 10;
-    o.events = (struct replica_events){ n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data, on_restored,
-                                        on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,      on_peer,         on_fatal };
+    o.events = (struct replica_events){n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
+                                       on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
+                                       on_peer,     on_fatal};
     memset(n->applied, 0, sizeof n->applied);
     memset(n->commands, 0, sizeof n->commands);
     memset(n->role, 0, sizeof n->role);
@@ -261,7 +263,7 @@ static bool all_even(void)
     return true;
 }
 
-static uint64_t left_at;                 /* the last entry of a node that went */
+static uint64_t left_at; /* the last entry of a node that went */
 
 static bool log_has_moved_on(void)
 {
@@ -304,7 +306,7 @@ static void put(uint32_t shard, int count, size_t size)
         uint64_t term, index;
         struct node *n = leader_of(shard);
         if (n != NULL) {
-            replica_propose(n->replica, shard, (struct bytes){ data, (int32_t)size }, &term, &index);
+            replica_propose(n->replica, shard, (struct bytes){data, (int32_t)size}, &term, &index);
         }
         uv_run(&t.loop, UV_RUN_NOWAIT);
     }
@@ -392,7 +394,7 @@ static int setup(void **state)
     uv_loop_init(&t.loop);
     uv_check_init(&t.loop, &t.check);
     uv_check_start(&t.check, on_check);
-    t.config = (struct form_config){ .shard_count = SHARDS, .hash_version = 1, .peer_count = NODES };
+    t.config = (struct form_config){.shard_count = SHARDS, .hash_version = 1, .peer_count = NODES};
     for (uint32_t i = 0; i < NODES; i++) {
         struct node *n = &t.nodes[i];
         n->id = i + 1;
@@ -656,7 +658,7 @@ static void test_form_is_finished_by_a_retry(void **state)
     static struct client c;
     (void)state;
     open_forms();
-    struct store_identity id = { .shard_count = SHARDS, .hash_version = 1, .peer_count = NODES };
+    struct store_identity id = {.shard_count = SHARDS, .hash_version = 1, .peer_count = NODES};
     memset(id.cluster_id.b, 3, 16);
     for (uint32_t i = 0; i < NODES; i++) {
         id.peers[i] = t.config.peers[i];

@@ -6,6 +6,7 @@
 #define MUSTER_TEST_RAFT_WORLD_H
 
 #include "core.h"
+#include "mem_port.h"
 
 enum { WORLD_NODES = 5, WORLD_SHARDS = 4, WORLD_ENTRIES = 20000 };
 
@@ -31,7 +32,7 @@ struct node {
     bool up, paused;
     struct replica *core;
     struct store *store;
-    char dir[64];
+    struct mem_disk *disk;
     struct store_port port;
     struct world_shard shards[WORLD_SHARDS];
     int64_t tick_us; /* when core_tick is due */
@@ -67,7 +68,7 @@ struct world {
     uint32_t *leaders[WORLD_SHARDS];             /* by term */
     uint64_t acked[WORLD_SHARDS];                /* newest index whose proposer applied it while leading */
     uint64_t messages, bulk_bytes;
-    uint64_t run_hash;                   /* over every delivery and every applied entry: equal seeds give equal runs */
+    uint64_t run_hash;  /* over every delivery and every applied entry: equal seeds give equal runs */
     uint32_t unchecked; /* a node whose state is wrong on purpose */
 };
 
@@ -79,7 +80,7 @@ void world_run(struct world *w, int64_t us); /* lets that much time pass */
 bool world_settle(struct world *w, int64_t limit_us);
 /* Until all running nodes have applied the same index everywhere. */
 bool world_even(struct world *w, int64_t limit_us);
-void world_kill(struct world *w, uint32_t id); /* what was not synced is gone; others see the refusal 1 ms later */
+void world_kill(struct world *w, uint32_t id); /* a crash: what was not synced may be gone, the batch under way may be torn; others see the refusal */
 void world_restart(struct world *w, uint32_t id);
 void world_pause(struct world *w, uint32_t id); /* as SIGSTOP: connections stay, packets wait */
 void world_resume(struct world *w, uint32_t id);
