@@ -366,7 +366,7 @@ static void crash(struct node *n)
     }
     n->records = NULL;
     mem_disk_crash(n->disk, &n->world->prng);
-    *mem_disk_faults(n->disk) = (struct mem_faults){ 0 };
+    *mem_disk_faults(n->disk) = (struct mem_faults){0};
 }
 
 static void node_down(struct node *n)

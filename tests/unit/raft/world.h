@@ -80,7 +80,8 @@ void world_run(struct world *w, int64_t us); /* lets that much time pass */
 bool world_settle(struct world *w, int64_t limit_us);
 /* Until all running nodes have applied the same index everywhere. */
 bool world_even(struct world *w, int64_t limit_us);
-void world_kill(struct world *w, uint32_t id); /* a crash: what was not synced may be gone, the batch under way may be torn; others see the refusal */
+void world_kill(struct world *w,
+                uint32_t id); /* a crash: what was not synced may be gone, the batch under way may be torn; others see the refusal */
 void world_restart(struct world *w, uint32_t id);
 void world_pause(struct world *w, uint32_t id); /* as SIGSTOP: connections stay, packets wait */
 void world_resume(struct world *w, uint32_t id);
