@@ -288,8 +288,11 @@ int store_port_plain_init(struct store_port *port, const char *dir, bool read_on
         return MUSTER_E_LIMIT;
     }
     *d = (struct posix_dir){.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .read_only = read_only};
-    if (d->fd < 0) {
+    if (d->fd < 0 || (!read_only && faccessat(d->fd, ".", W_OK | X_OK, AT_EACCESS) < 0)) { /* said now, not at the first write */
         rc = store_port_error();
+        if (d->fd >= 0) {
+            (void)close(d->fd);
+        }
         free(d);
         return rc;
     }
