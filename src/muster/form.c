@@ -81,7 +81,7 @@ static int run_form(struct cli *cli)
     struct uuid cluster_id;
     int64_t shards;
     bool already = false;
-    char text[512] = "";
+    char text[RAFT_HOST_TEXT_BYTES] = "";
     const char *peers = cli_text(cli, "peers");
     if (!cli_number(cli, "shards", 1, MOST_SHARDS, DEFAULT_SHARDS, &shards)) {
         return CLI_USAGE;

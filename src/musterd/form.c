@@ -10,7 +10,7 @@ int form_run(const struct config *config)
     struct form_config form;
     struct uuid cluster_id;
     bool already = false;
-    char text[512] = "", id[23];
+    char text[RAFT_HOST_TEXT_BYTES] = "", id[23];
     data_form_config(config, &form);
     form.node_id = 0;
     int rc = form_client_run(&form, FORM_TIMEOUT_MS, &cluster_id, &already, text);

@@ -174,7 +174,7 @@ static int open_replica(struct server *s)
         .turn_begin = on_turn_begin,
         .turn_ctx = s,
     };
-    char text[512] = "";
+    char text[RAFT_HOST_TEXT_BYTES] = "";
     options.store = (struct store_options){
         .shard_count = s->identity.shard_count,
         .segment_bytes = (uint64_t)c->log_segment_bytes,

@@ -146,7 +146,7 @@ static int wait_to_be_formed(struct server *s)
 {
     struct form_config form;
     struct config_endpoint listener = config_peer_listener(s->config);
-    char text[512] = "";
+    char text[RAFT_HOST_TEXT_BYTES] = "";
     data_form_config(s->config, &form);
     int rc = form_server_open(&s->forming, &s->loop, &s->port, &form, listener.host, listener.port, on_formed, s, text);
     if (rc < 0) {
