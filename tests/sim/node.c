@@ -355,9 +355,10 @@ void node_tell(struct sim_node *n)
     for (uint32_t shard = 0; n->alive && shard < SIM_SHARDS; shard++) {
         struct replica_shard_status s;
         replica_status(n->core, shard, &s);
-        sim_say(n->sim, "node=%u shard=%u role=%d term=%llu leader=%u first=%llu last=%llu commit=%llu applied=%llu snapshot=%llu", n->id, shard, (int)s.role,
-                (unsigned long long)s.term, s.leader, (unsigned long long)s.first_index, (unsigned long long)s.last_index, (unsigned long long)s.commit_index,
-                (unsigned long long)s.applied_index, (unsigned long long)s.snapshot_index);
+        sim_say(n->sim, "node=%u shard=%u role=%d term=%llu leader=%u first=%llu last=%llu commit=%llu applied=%llu snapshot=%llu", n->id,
+                shard, (int)s.role, (unsigned long long)s.term, s.leader, (unsigned long long)s.first_index,
+                (unsigned long long)s.last_index, (unsigned long long)s.commit_index, (unsigned long long)s.applied_index,
+                (unsigned long long)s.snapshot_index);
     }
 }
 

@@ -29,10 +29,11 @@ struct sim_event {
 #define SIM_TOTALS(X)                                                                                                                      \
     X(events)                                                                                                                              \
     X(turns)                                                                                                                               \
-    X(messages) X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) X(slow_disks) X(torn_tails)               \
-        X(clock_jumps) X(transfers) X(elections) X(fast_elections) X(votes_parked) X(snapshots_taken) X(snapshots_installed)               \
-            X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) X(refused) X(joins) X(generations) X(heartbeats)       \
-                X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) X(unknown_outcomes) X(topics_changed) X(hashes)
+    X(messages)                                                                                                                            \
+    X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) X(slow_disks) X(torn_tails) X(clock_jumps)            \
+        X(transfers) X(elections) X(fast_elections) X(votes_parked) X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds)     \
+            X(confirmed_reads) X(gates_closed) X(expiries) X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked)    \
+                X(fetches) X(leaves) X(deaths) X(fenced) X(unknown_outcomes) X(topics_changed) X(hashes)
 struct sim_totals {
 #define X(name) uint64_t name;
     SIM_TOTALS(X)
@@ -123,7 +124,7 @@ void node_receive(struct sim_node *n, uint32_t from, enum core_class class, stru
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
 void node_submit(struct sim_node *n, struct sim_request *request);
 void node_transfer(struct sim_node *n, uint32_t shard);
-void node_tell(struct sim_node *n);                      /* where its shards are */
+void node_tell(struct sim_node *n);    /* where its shards are */
 void node_collect(struct sim_node *n); /* adds its counters to the totals */
 
 /* network.c */
