@@ -95,7 +95,7 @@ bool net_has_resumable(const struct net *n);
 void net_flush(struct net *n);
 
 struct net_stats {
-    uint64_t accepted, closed, refused, requests, answers, bytes_in, bytes_out;
+    uint64_t accepted, closed, refused, requests, answers, bytes_in, bytes_out, reads, writes;
     uint64_t garbage_closed, idle_closed, pauses; /* pauses: sockets not read because of a limit */
     uint64_t connections, in_flight, queued_bytes;
 };

@@ -61,9 +61,9 @@ INT32(socket_request_max_bytes, "socket.request.max.bytes", 104857600, 1024, 214
       "A request longer than this closes its connection.")
 INT64(connections_max_idle_ms, "connections.max.idle.ms", 600000, 1000, 9223372036854, NONE,
       "A connection on which no request was read for this long is closed, unless an answer is still owed on it.")
-INT32(max_connections, "max.connections", 2147483647, 1, 2147483647, DYNAMIC,
+INT32(max_connections, "max.connections", 2147483647, 1, 2147483647, NONE,
       "Client connections this node holds at most; one more is closed at once.")
-INT32(max_connections_per_ip, "max.connections.per.ip", 2147483647, 1, 2147483647, DYNAMIC,
+INT32(max_connections_per_ip, "max.connections.per.ip", 2147483647, 1, 2147483647, NONE,
       "Client connections from one address at most.")
 INT32(connection_max_inflight, "muster.connection.max.inflight", 1000, 1, 1000000, NONE,
       "Requests of one connection that may be unanswered at once; beyond that its socket is not read until an answer has left.")
@@ -125,11 +125,11 @@ INT32(catalog_apply_wait_ms, "muster.catalog.apply.wait.ms", 1000, 0, 60000, NON
 
 SECTION(budgets, "Budgets")
 
-INT64(max_groups, "muster.max.groups", 1000000, 1, 1000000000, NONE,
+INT64(max_groups, "muster.max.groups", 1000000, 1, 1000000000, DYNAMIC,
       "Groups the cluster may hold. A new one beyond that is refused; those that exist are served.")
-INT64(max_members, "muster.max.members", 1000000, 1, 1000000000, NONE,
+INT64(max_members, "muster.max.members", 1000000, 1, 1000000000, DYNAMIC,
       "Members of all groups together.")
-INT64(max_state_bytes, "muster.max.state.bytes", 8589934592, 1048576, 1125899906842624, NONE,
+INT64(max_state_bytes, "muster.max.state.bytes", 8589934592, 1048576, 1125899906842624, DYNAMIC,
       "Memory that groups, members and offsets may take together.")
 
 SECTION(consensus, "Consensus")
@@ -170,7 +170,7 @@ INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
       "Threads for what takes long: snapshots and their compression.")
 STRING(admin_listener, "muster.admin.listener", "", NONE,
       "HOST:PORT on which GET /metrics and GET /health are answered, without authentication. Empty: nowhere.")
-ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", DYNAMIC,
+ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", NONE,
       "Least important messages that are written to standard error.")
 
 /* clang-format on */

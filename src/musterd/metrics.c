@@ -47,6 +47,8 @@ static const struct metric net_metrics[] = {
     NET(answers, OPS_COUNTER, "Answers given to clients."),
     NET(bytes_in, OPS_COUNTER, "Bytes received from clients."),
     NET(bytes_out, OPS_COUNTER, "Bytes sent to clients."),
+    NET(reads, OPS_COUNTER, "Reads from clients' sockets that brought something."),
+    NET(writes, OPS_COUNTER, "Writes to clients' sockets."),
     NET(pauses, OPS_COUNTER, "Times that a client's socket was not read because of a limit."),
     NET(connections, OPS_GAUGE, "Client connections."),
     NET(in_flight, OPS_GAUGE, "Requests of clients without an answer yet."),
@@ -67,6 +69,50 @@ static const struct metric api_metrics[] = {
     API(waiting, OPS_GAUGE, "Requests inside."),
 };
 #undef API
+
+#define RAFT(field, help)                                                                                                                  \
+    {                                                                                                                                      \
+        "muster_raft_" #field, OPS_COUNTER, help, offsetof(struct core_stats, field)                                                       \
+    }
+static const struct metric raft_metrics[] = {
+    RAFT(elections_begun, "Elections this node stood for."),
+    RAFT(elections_won, "Elections this node won."),
+    RAFT(elections_fast, "Elections begun on evidence that the leader is dead, without waiting for a timeout."),
+    RAFT(rounds_sent, "Confirmation rounds sent."),
+    RAFT(rounds_confirmed, "Confirmation rounds that a majority answered."),
+    RAFT(entries_proposed, "Log entries proposed by this node."),
+    RAFT(entries_applied, "Log entries applied."),
+    RAFT(entries_cut, "Log entries of an older leader that were replaced."),
+    RAFT(batches, "Write batches given to the log."),
+    RAFT(batches_full, "Write batches that found the disk full."),
+    RAFT(snapshots_taken, "Snapshots taken."),
+    RAFT(snapshots_installed, "Snapshots received from other nodes."),
+    RAFT(snapshots_sent, "Snapshots sent to other nodes."),
+    RAFT(transfers_begun, "Transfers of leadership begun."),
+    RAFT(transfers_done, "Transfers of leadership that succeeded."),
+    RAFT(transfers_aborted, "Transfers of leadership that failed."),
+    RAFT(votes_parked, "Votes held back because the leader may be alive."),
+    RAFT(messages_refused, "Messages of other nodes that were not acceptable."),
+    RAFT(messages_dropped, "Messages to other nodes that found no connection or a full one."),
+    RAFT(stalls, "Times that the loop stood still."),
+    RAFT(hashes_compared, "Comparisons of the state's hash between replicas."),
+};
+#undef RAFT
+
+#define STORE(field, kind, help)                                                                                                           \
+    {                                                                                                                                      \
+        "muster_store_" #field, kind, help, offsetof(struct store_stats, field)                                                            \
+    }
+static const struct metric store_metrics[] = {
+    STORE(batches, OPS_COUNTER, "Write batches written."),
+    STORE(records, OPS_COUNTER, "Records in these batches."),
+    STORE(bytes, OPS_COUNTER, "Bytes of these batches."),
+    STORE(syncs, OPS_COUNTER, "Calls of fdatasync."),
+    STORE(full_events, OPS_COUNTER, "Writes that found the disk full."),
+    STORE(segments, OPS_GAUGE, "Files of the log."),
+    STORE(log_bytes, OPS_GAUGE, "Bytes of the log."),
+};
+#undef STORE
 
 static void put_table(struct buf *out, const struct metric *table, size_t count, const void *source)
 {
@@ -151,6 +197,38 @@ static uint64_t shard_bytes(const struct shard_view *v)
     return (uint64_t)v->counts.bytes;
 }
 
+static void put_consensus(struct server *s, struct buf *out)
+{
+    struct core_stats core;
+    struct store_stats store;
+    uv_replica_stats(s->host, &core, &store);
+    put_table(out, raft_metrics, COUNT_OF(raft_metrics), &core);
+    put_table(out, store_metrics, COUNT_OF(store_metrics), &store);
+}
+
+/* A connection can be there one way only. */
+static void put_peers(struct server *s, struct buf *out)
+{
+    struct uv_peer_status peers[32];
+    size_t count = uv_replica_peers(s->host, peers, COUNT_OF(peers));
+    char node[16];
+    ops_metric(out, "muster_peer_connected", OPS_GAUGE, "Whether this node is connected to that node.");
+    for (size_t i = 0; i < count; i++) {
+        snprintf(node, sizeof(node), "%u", peers[i].node);
+        ops_value(out, "muster_peer_connected", "node", str_of(node), peers[i].connected);
+    }
+    ops_metric(out, "muster_peer_heard", OPS_GAUGE, "Whether that node is connected to this node.");
+    for (size_t i = 0; i < count; i++) {
+        snprintf(node, sizeof(node), "%u", peers[i].node);
+        ops_value(out, "muster_peer_heard", "node", str_of(node), peers[i].heard);
+    }
+    ops_metric(out, "muster_peer_bytes_sent", OPS_COUNTER, "Bytes sent to that node.");
+    for (size_t i = 0; i < count; i++) {
+        snprintf(node, sizeof(node), "%u", peers[i].node);
+        ops_value(out, "muster_peer_bytes_sent", "node", str_of(node), peers[i].bytes_sent);
+    }
+}
+
 static void put_all(void *ctx, struct buf *out)
 {
     struct server *s = ctx;
@@ -166,6 +244,8 @@ static void put_all(void *ctx, struct buf *out)
     put_by_key(out, "muster_api_requests", "Requests by API.", api.by_key);
     put_by_key(out, "muster_api_errors", "Requests answered with an error, by API.", api.error_by_key);
     put_table(out, coord_metrics, COUNT_OF(coord_metrics), &coord);
+    put_consensus(s, out);
+    put_peers(s, out);
     put_shards(s, out, "muster_shard_leader", "Node that leads the shard, as this node knows; 0: nobody.", shard_leader);
     put_shards(s, out, "muster_shard_serving", "Whether this node serves the shard.", shard_serving);
     put_shards(s, out, "muster_shard_term", "Raft term of the shard.", shard_term);

@@ -252,6 +252,7 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
         conn_close(c, nread == UV_EOF ? "client closed" : uv_strerror((int)nread));
         return;
     }
+    c->net->stats.reads++;
     c->net->stats.bytes_in += (uint64_t)nread;
     if (conn_received(c, (struct bytes){(const uint8_t *)buf->base, (int32_t)nread}) < 0) {
         conn_doom(c, "transport");

@@ -99,6 +99,7 @@ static int conn_write(struct net_conn *c, struct buf *bytes)
     if (done > 0) {
         c->active_ms = net_now_ms(c->net);
     }
+    c->net->stats.writes++;
     c->net->stats.bytes_out += bytes->len;
     if (done < bytes->len) {
         return conn_write_later(c, bytes, done);
