@@ -1,0 +1,227 @@
+/* Office and time: who answers when a node does not lead, stops leading or cannot write, and what expires when. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+/* ---- office ---- */
+
+static void test_who_does_not_serve_refuses(void **state)
+{
+    (void)state;
+    struct world *w = world_new(1, false);
+    struct call *c = commit(w, "g", 1);
+    assert_int_equal(commit_error(c), 16);
+    call_free(c);
+    fake_role(w->replica, 0, REPLICA_LEADER, 2, 1);
+    c = commit(w, "g", 1);
+    assert_int_equal(commit_error(c), 14);
+    call_free(c);
+    world_free(w);
+}
+
+static void test_loss_of_office_answers_everything(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct call *in_flight = commit(w, "g", 1), *queued = fetch(w, "g");
+    turn_end(w);
+    turn_begin(w, 1);
+    struct call *in_turn = commit(w, "h", 1), *reading = fetch(w, "i");
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    assert_int_equal(commit_error(in_flight), 16);
+    assert_int_equal(commit_error(in_turn), 16);
+    assert_int_equal(((const struct offset_fetch_response_group *)queued->answer)->error_code, 16);
+    assert_int_equal(((const struct offset_fetch_response_group *)reading->answer)->error_code, 16);
+    turn_end(w);
+    assert_int_equal(fake_proposed(w->replica), 0);
+    call_free(in_flight);
+    call_free(queued);
+    call_free(in_turn);
+    call_free(reading);
+    world_free(w);
+}
+
+static void test_a_disk_that_refuses_is_retriable(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    fake_refuse(w->replica, MUSTER_E_BUSY);
+    struct call *c = commit(w, "g", 1);
+    turn_end(w);
+    assert_int_equal(commit_error(c), 15);
+    call_free(c);
+    fake_refuse(w->replica, 0);
+    turn_begin(w, 1);
+    c = commit(w, "g", 2);
+    settle(w);
+    assert_int_equal(commit_error(c), 0);
+    call_free(c);
+    world_free(w);
+}
+
+static void test_a_handover_holds_requests(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    fake_role(w->replica, 0, REPLICA_HANDING_OVER, 2, 2);
+    struct call *c = commit(w, "g", 1);
+    turn_end(w);
+    assert_int_equal(c->done, 0);
+    assert_int_equal(fake_proposed(w->replica), 0);
+    turn_begin(w, 1);
+    fake_role(w->replica, 0, REPLICA_SERVING, 2, 1); /* it did not happen */
+    settle(w);
+    assert_int_equal(commit_error(c), 0);
+    call_free(c);
+    world_free(w);
+}
+
+static void test_a_request_too_large_fails_alone(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct call *c = call_new(GROUP_OFFSET_COMMIT, 8, 8, "g");
+    struct offset_commit_request *m = ARENA_NEW(&c->arena, struct offset_commit_request, 1);
+    char metadata[4000];
+    memset(metadata, 'x', sizeof(metadata));
+    wire_init(&wire_offset_commit_request, m);
+    m->group_id = STR("g");
+    m->topics.v = ARENA_NEW(&c->arena, struct offset_commit_request_topic, 30);
+    m->topics.len = 30;
+    for (int i = 0; i < 30; i++) {
+        m->topics.v[i].name = STR("t");
+        m->topics.v[i].partitions.v = ARENA_NEW(&c->arena, struct offset_commit_request_partition, 1);
+        m->topics.v[i].partitions.len = 1;
+        m->topics.v[i].partitions.v[0] = (struct offset_commit_request_partition){0, i, -1, {metadata, sizeof(metadata)}};
+    }
+    c->request.op.request = m;
+    coord_submit(w->coord, &c->request);
+    assert_int_equal(c->done, 1);
+    assert_int_equal(commit_error(c), 28);
+    struct call *other = commit(w, "g", 7);
+    settle(w);
+    assert_int_equal(commit_error(other), 0);
+    call_free(c);
+    call_free(other);
+    world_free(w);
+}
+
+/* ---- time ---- */
+
+static void silence(struct world *w, int seconds)
+{
+    for (int i = 0; i < seconds; i++) {
+        turn_begin(w, SECOND);
+        settle(w);
+    }
+    turn_begin(w, 1);
+}
+
+static int16_t heartbeat_error(struct world *w, struct str member)
+{
+    struct call *c = heartbeat(w, "g", member, 1);
+    settle(w);
+    int16_t error = ((const struct heartbeat_response *)c->answer)->error_code;
+    call_free(c);
+    turn_begin(w, 1);
+    return error;
+}
+
+static void test_a_silent_member_expires(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    silence(w, 9);
+    assert_int_equal(heartbeat_error(w, member), 0);
+    silence(w, 9);
+    assert_int_equal(heartbeat_error(w, member), 0);
+    silence(w, 11);
+    assert_int_equal(heartbeat_error(w, member), 25);
+    call_free(j);
+    world_free(w);
+}
+
+static void test_nobody_expires_while_the_majority_is_silent(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    fake_contact(w->replica, w->now_us);
+    silence(w, 30);
+    fake_contact(w->replica, INT64_MAX / 2);
+    assert_int_equal(heartbeat_error(w, member), 0);
+    call_free(j);
+    world_free(w);
+}
+
+static void test_a_stalled_loop_expires_nobody(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    turn_begin(w, 60 * (int64_t)SECOND);
+    settle(w);
+    turn_begin(w, 1);
+    assert_int_equal(heartbeat_error(w, member), 0);
+    call_free(j);
+    world_free(w);
+}
+
+static void test_a_new_leader_gives_a_full_session(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    silence(w, 8);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    turn_begin(w, 1);
+    fake_serve(w->replica, 0, 4);
+    silence(w, 8);
+    assert_int_equal(heartbeat_error(w, member), 0);
+    call_free(j);
+    world_free(w);
+}
+
+static void test_a_timer_survives_a_disk_that_refuses(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    fake_refuse(w->replica, MUSTER_E_BUSY);
+    silence(w, 12);
+    fake_refuse(w->replica, 0);
+    silence(w, 1);
+    assert_int_equal(heartbeat_error(w, member), 25);
+    call_free(j);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_does_not_serve_refuses),
+        cmocka_unit_test(test_loss_of_office_answers_everything),
+        cmocka_unit_test(test_a_disk_that_refuses_is_retriable),
+        cmocka_unit_test(test_a_handover_holds_requests),
+        cmocka_unit_test(test_a_request_too_large_fails_alone),
+        cmocka_unit_test(test_a_silent_member_expires),
+        cmocka_unit_test(test_nobody_expires_while_the_majority_is_silent),
+        cmocka_unit_test(test_a_stalled_loop_expires_nobody),
+        cmocka_unit_test(test_a_new_leader_gives_a_full_session),
+        cmocka_unit_test(test_a_timer_survives_a_disk_that_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+/* The world of coord's tests: a coord on a replica that commits and confirms when told to, and the requests of clients. */
+#ifndef MUSTER_COORD_TEST_WORLD_H
+#define MUSTER_COORD_TEST_WORLD_H
+
+#include <muster/coord.h>
+
+#include "fake_replica.h"
+
+enum { MS = 1000, SECOND = 1000 * 1000 };
+
+struct world {
+    struct replica *replica;
+    struct coord *coord;
+    int64_t now_us;
+    uint8_t next_id;
+    int fatal;
+    uint64_t closed_connection;
+};
+
+/* A request and what was answered. */
+struct call {
+    struct coord_request request;
+    struct arena arena;
+    int done;
+    int16_t error;
+    const void *answer;
+};
+
+/* Nobody leads yet. */
+struct world *world_new(uint32_t shards, bool close_on_rebalance);
+/* This node leads every shard, and the topic "t" has one partition. */
+struct world *serving_world(uint32_t shards);
+void world_free(struct world *w);
+
+/* A turn of the loop: what comes between the two is one turn. */
+void turn_begin(struct world *w, int64_t later_us);
+void turn_end(struct world *w);
+/* Turns until nothing is left to do, everything committed and confirmed. */
+void settle(struct world *w);
+
+/* A request of no body; whoever makes it frees it once it is answered: call_free insists on exactly one answer. */
+struct call *call_new(enum group_op_kind kind, int16_t api_key, int16_t version, const char *group);
+void call_free(struct call *c);
+
+/* Requests, submitted at once. */
+struct call *create_topic(struct world *w, const char *name, int32_t partitions);
+struct call *join(struct world *w, const char *group, const char *member, uint64_t connection);
+struct call *sync_group(struct world *w, const char *group, struct str member, int32_t generation);
+struct call *heartbeat(struct world *w, const char *group, struct str member, int32_t generation);
+struct call *commit(struct world *w, const char *group, int64_t offset);
+struct call *commit_with(struct world *w, const char *group, int64_t offset, struct str metadata);
+struct call *fetch(struct world *w, const char *group);
+/* One member of a group, joined and synced; *ret_member lives as long as the call returned. */
+struct call *stable_member(struct world *w, const char *group, struct str *ret_member);
+
+/* Parts of an answer. */
+int16_t commit_error(const struct call *c);
+int64_t fetched(const struct call *c);
+
+#endif
