@@ -51,8 +51,8 @@ struct replica_shard_status {
 };
 
 /* Submits a command to the shard; the bytes are copied. On success its name is (term, index); it has happened when apply() brings that pair, and
- * has not and will not when role() reports the loss of leadership before. NOT_LEADER, BUSY (too many bytes unapplied or the disk refuses writes),
- * LIMIT (over entry_max_bytes). */
+ * is not known to have happened when role() reports the loss of leadership before: it may yet be applied, like anybody's entry, if the next leader has
+ * it. NOT_LEADER, BUSY (a transfer is under way, too many bytes are unapplied, or the disk refuses writes), LIMIT (over entry_max_bytes). */
 int      replica_propose(struct replica *r, uint32_t shard, struct bytes entry, uint64_t *ret_term, uint64_t *ret_index);
 /* A confirmation round that leaves after this call, for every shard this node leads; the same number for all who ask before it leaves.
  * A cluster of one confirms at the next flush. */

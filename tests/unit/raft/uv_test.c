@@ -45,7 +45,7 @@ const char *__tsan_default_suppressions(void);
 
 const char *__tsan_default_suppressions(void)
 {
-    return "race:posix_close\nrace:posix_list\nrace:posix_open\n";
+    return "race:port_posix.c\n";
 }
 #endif
 
