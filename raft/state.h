@@ -98,7 +98,8 @@ struct shard {
     uint64_t round_confirmed;
 
     struct transfer transfer;
-    int64_t transfer_after_us; /* no automatic transfer before */
+    int64_t flee_after_us; /* from a disk that fails: no attempt before */
+    int64_t home_after_us; /* to the preferred leader: no attempt before */
 
     /* Snapshots. */
     uint64_t snapshot_index, snapshot_term;
@@ -165,7 +166,7 @@ struct replica {
     int64_t round_sent_us;
 
     int64_t balance_us;    /* next look */
-    int64_t calm_since_us; /* when a node last came or went, or a transfer ended */
+    int64_t calm_since_us; /* when a node last came or went */
 
     struct taking *taking;     /* the snapshot being taken, one at a time */
     int64_t snapshot_after_us; /* no snapshot before: the last one failed */

@@ -82,8 +82,8 @@ static void transfer_end(struct shard *s, bool done)
 {
     struct replica *core = s->core;
     s->transfer = (struct transfer){0};
-    s->transfer_after_us = core->now_us + (done ? TRANSFER_PAUSE_US : TRANSFER_FAILED_PAUSE_US);
-    core->calm_since_us = core->now_us;
+    s->flee_after_us = core->now_us + TRANSFER_PAUSE_US;
+    s->home_after_us = core->now_us + TRANSFER_FAILED_PAUSE_US;
     if (done) {
         core->stats.transfers_done++;
     } else {
@@ -146,25 +146,39 @@ static bool any_transfer(const struct replica *core)
     return false;
 }
 
-/* This node's disk is full or slow: whoever can write should lead. If nobody can, keep leading: reads and heartbeats go on. */
+/* Whether a majority can store what a new leader has to store first. Without it the shard would serve nothing, not even reads. */
+static bool majority_writes(const struct shard *s)
+{
+    const struct replica *core = s->core;
+    size_t voters = 0;
+    size_t able = core->full ? 0 : 1;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        const struct peer *p = &core->peers[i];
+        voters += shard_voter(s, p->id) ? 1 : 0;
+        able += peer_fit(s, p) ? 1 : 0;
+    }
+    return able > voters / 2;
+}
+
+/* This node's disk is full or slow: whoever can write should lead. If that helps nobody, keep leading: reads and heartbeats go on. */
 static void flee(struct replica *core)
 {
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        if (!shard_serves(s) || s->transfer.active || core->now_us < s->transfer_after_us) {
+        if (!shard_serves(s) || s->transfer.active || core->now_us < s->flee_after_us) {
             continue;
         }
-        uint32_t target = transfer_choose(s);
+        uint32_t target = majority_writes(s) ? transfer_choose(s) : 0;
         if (target != 0) {
             log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=disk_%s", core->self, s->id, target,
                       core->full ? "full" : "slow");
             transfer_begin(s, target);
-            s->transfer_after_us = core->now_us + TRANSFER_PAUSE_US;
+            s->flee_after_us = core->now_us + TRANSFER_PAUSE_US;
         }
     }
 }
 
-/* One shard at a time, and only after all nodes have been quiet for a while, to a node that answers and has everything. */
+/* One shard at a time, after all nodes have been quiet and this one has led the shard for a while, to a node that answers and has everything. */
 static void go_home(struct replica *core)
 {
     if (core->options.balance_after_ms == UINT32_MAX ||
@@ -175,18 +189,15 @@ static void go_home(struct replica *core)
         struct shard *s = &core->shards[i];
         uint32_t home = balance_preferred(core, i);
         const struct peer *p = peer_by_id(core, home);
-        if (home == core->self || !shard_serves(s) || core->now_us < s->transfer_after_us || !peer_fit(s, p)) {
+        if (home == core->self || !shard_serves(s) || core->now_us < s->home_after_us || !peer_fit(s, p)) {
             continue;
         }
         uint64_t match = match_of(s, home);
         if (match + MESSAGE_ENTRIES_MAX / 4 < s->log.last) {
             continue;
         }
-        int64_t calm_us = core->calm_since_us;
         if (transfer_begin(s, home) == 0) {
             log_event(LOG_INFO, "leadership_moves_home", "node=%u shard=%u target=%u", core->self, s->id, home);
-            core->calm_since_us = calm_us;
-            core->balance_us = core->now_us + BALANCE_EVERY_US;
             return;
         }
     }
