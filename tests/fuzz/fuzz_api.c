@@ -79,6 +79,8 @@ static void step(struct world *w, struct input *in, struct net_slot **slots, siz
     }
 }
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
