@@ -587,8 +587,9 @@ void install_tick(struct replica *core)
 
 void install_close(struct replica *core)
 {
-    while (core->sendings != NULL) {
-        sending_free(core->sendings);
+    for (struct sending *x = core->sendings, *next; x != NULL; x = next) {
+        next = x->next;
+        sending_free(x);
     }
     for (uint32_t i = 0; i < core->shard_count; i++) {
         if (core->shards[i].receiving != NULL) {
