@@ -11,7 +11,8 @@ int64_t shard_clock_ms(const struct shard *s)
     return s->clock_base_ms + (s->coord->now_us - s->clock_base_us) / 1000;
 }
 
-static void fill_op(struct shard *s, struct coord_request *r)
+/* g: the gate of the request's group, or NULL. A group that its own flights make is not counted against it a second time. */
+static void fill_op(struct shard *s, const struct gate *g, struct coord_request *r)
 {
     struct coord *c = s->coord;
     struct group_op *op = &r->op;
@@ -21,7 +22,7 @@ static void fill_op(struct shard *s, struct coord_request *r)
     op->catalog = c->shards[0].set;
     c->settings.reserved_bytes = s->reserved_bytes;
     c->settings.reserved_members = s->reserved_members;
-    c->settings.reserved_groups = s->reserved_members;
+    c->settings.reserved_groups = s->reserved_groups - (g != NULL && g->creates);
     op->settings = &c->settings;
     bool draws = op->kind == GROUP_JOIN || op_is_catalog(op->kind);
     if (draws && uuid_is_zero(op->fresh_id))
@@ -139,7 +140,7 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
         request_finish(s, r);
         return;
     }
-    fill_op(s, r);
+    fill_op(s, g, r);
     r->op.waiting = false;
     group_decide(gate_view(s, g, r->arena), &r->op, r->arena, &out);
     if (c->events.decided != NULL)
@@ -184,7 +185,7 @@ void request_route(struct shard *s, struct coord_request *r)
 void request_poll(struct shard *s, struct coord_request *r)
 {
     struct group_out out;
-    fill_op(s, r);
+    fill_op(s, gate_find(s, &r->op), r);
     r->op.waiting = true;
     group_decide(s->set, &r->op, r->arena, &out);
     MUSTER_CHECK(out.records.len == 0);

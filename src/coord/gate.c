@@ -112,11 +112,17 @@ void gate_end_turn(struct gate *g)
     g->member_in_turn = false;
 }
 
+void gate_made(struct shard *s, struct gate *g)
+{
+    s->reserved_groups -= g->creates;
+    g->creates = false;
+}
+
 void gate_free_if_idle(struct shard *s, struct gate *g)
 {
     if (g->pins > 0 || g->flights > 0 || g->in_turn || g->queue.count > 0 || g->waiting.count > 0)
         return;
-    MUSTER_CHECK(g->overlay == NULL && !g->exclusive);
+    MUSTER_CHECK(g->overlay == NULL && !g->exclusive && !g->creates);
     if (g->catalog)
         s->catalog_gate = NULL;
     else

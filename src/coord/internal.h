@@ -38,6 +38,7 @@ struct gate {
     uint32_t flights;            /* entries in flight that touch the group */
     uint32_t member_flights;     /* those with a membership change */
     bool exclusive;              /* in flight or in the turn: nothing else may be decided */
+    bool creates;                /* what is in flight or in the turn makes the group: one of reserved_groups */
     /* this turn */
     bool in_turn, member_in_turn;
     struct record *turn_records;
@@ -116,8 +117,8 @@ struct shard {
     bool retention_due, topics_due;
     struct buf handover; /* remaining times from the leader before, until this node serves */
     uint64_t handover_term;
-    int64_t reserved_bytes, reserved_members; /* of decisions in flight */
-    struct buf snapshot;                      /* the run being handed out */
+    int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
+    struct buf snapshot;                                       /* the run being handed out */
     bool snapshot_done;
 };
 
@@ -148,6 +149,7 @@ bool gate_closed(const struct gate *g, enum group_op_class class);
 const struct group_set *gate_view(struct shard *s, struct gate *g,
                                   struct arena *scratch); /* the applied state, or the overlay of this turn */
 void gate_end_turn(struct gate *g);                       /* drops overlay and turn records */
+void gate_made(struct shard *s, struct gate *g);          /* its group exists now, or will not */
 void gate_free_if_idle(struct shard *s, struct gate *g);
 void gate_list_add(struct gate_list *l, struct gate *g);
 struct gate *gate_list_take(struct gate_list *l); /* unpins; NULL: empty */

@@ -23,6 +23,7 @@ static void drop_flight(struct shard *s, struct flight *f, struct request_list *
         g->flights = 0;
         g->member_flights = 0;
         g->exclusive = false;
+        gate_made(s, g);
     }
     s->reserved_bytes -= f->bytes;
     s->reserved_members -= f->joins;

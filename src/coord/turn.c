@@ -73,13 +73,23 @@ static void keep_for_overlay(struct gate *g, const struct group_out *out, struct
     }
 }
 
-static void turn_gate(struct turn *t, struct gate *g, bool member_change)
+/* A group that nobody knows and nothing in flight makes: this turn makes it. */
+static void reserve_group(struct shard *s, struct gate *g)
 {
-    struct flight *f = turn_flight(t);
+    if (g->catalog || g->flights > 0 || group_revision(s->set, g->id) != 0)
+        return;
+    g->creates = true;
+    s->reserved_groups++;
+}
+
+static void turn_gate(struct shard *s, struct gate *g, bool member_change)
+{
+    struct flight *f = turn_flight(&s->turn);
     if (!g->in_turn) {
         f->gates = grown(f->gates, &f->gate_cap, f->gate_count, sizeof(*f->gates));
         f->gates[f->gate_count++] = g;
         g->in_turn = true;
+        reserve_group(s, g);
     }
     if (member_change)
         g->member_in_turn = true;
@@ -104,7 +114,7 @@ void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const st
             (struct log_entry_entry_record){.cause = cause, .key = out->records.v[i].key, .value = out->records.v[i].value};
     }
     t->bytes += out->records.bytes + 8 * out->records.len;
-    turn_gate(t, g, member_change);
+    turn_gate(s, g, member_change);
     if (class == GROUP_CLASS_MEMBERSHIP)
         keep_for_overlay(g, out, r->arena);
     if (class == GROUP_CLASS_EXCLUSIVE)
@@ -177,6 +187,8 @@ static void flight_abandon(struct shard *s, struct flight *f, int16_t error)
 {
     for (size_t i = 0; i < f->gate_count; i++) {
         f->gates[i]->exclusive = false;
+        if (f->gates[i]->flights == 0)
+            gate_made(s, f->gates[i]);
         gate_end_turn(f->gates[i]);
         gate_list_add(&s->opened, f->gates[i]);
     }
@@ -220,6 +232,7 @@ struct flight *flight_take(struct shard *s)
         g->member_flights -= f->member_change[i] ? 1 : 0;
         if (g->flights == 0 && !g->in_turn)
             g->exclusive = false;
+        gate_made(s, g);
         gate_list_add(&s->opened, g);
     }
     s->reserved_bytes -= f->bytes;

@@ -275,19 +275,27 @@ static void test_deletion_in_slices(void **state)
     world_free(w);
 }
 
-/* Budgets are altered for the whole cluster and hold from the moment the change is applied. */
-static void test_altered_budgets_hold(void **state)
+/* muster.max.groups for the whole cluster. */
+static void alter_max_groups(struct world *w, const char *value)
 {
-    (void)state;
-    struct world *w = serving_world(2);
     struct call *alter = call_new(CATALOG_ALTER_CONFIGS, 44, 1, "");
-    struct incremental_alter_configs_request_alterable_config config = {STR("muster.max.groups"), 0, STR("2")};
+    struct incremental_alter_configs_request_alterable_config config = {STR("muster.max.groups"), 0, str_of(value)};
     struct incremental_alter_configs_request_alter_configs_resource resource = {4, STR(""), {&config, 1}};
     struct incremental_alter_configs_request request = {.resources = {&resource, 1}};
     alter->request.op.request = &request;
     coord_submit(w->coord, &alter->request);
     settle(w);
     assert_int_equal(((const struct incremental_alter_configs_response *)alter->answer)->responses.v[0].error_code, 0);
+    call_free(alter);
+    turn_begin(w, 1);
+}
+
+/* Budgets are altered for the whole cluster and hold from the moment the change is applied. */
+static void test_altered_budgets_hold(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(2);
+    alter_max_groups(w, "2");
     int refused = 0;
     static const char *const groups[] = {"a", "b", "c", "d", "e", "f"};
     for (size_t i = 0; i < 6; i++) {
@@ -298,7 +306,40 @@ static void test_altered_budgets_hold(void **state)
         call_free(c);
     }
     assert_in_range(refused, 4, 5); /* a shard has its share: one group each */
-    call_free(alter);
+    world_free(w);
+}
+
+/* Groups that decisions in flight will make count, each once; when nothing comes of them, they no longer do. */
+static void test_groups_in_flight_count_against_the_budget(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    alter_max_groups(w, "2");
+    struct call *first = commit(w, "a", 1), *second = join(w, "b", "", 0), *third = commit(w, "c", 1), *again = commit(w, "a", 2);
+    assert_int_equal(third->done, 0); /* a refusal waits for its confirmation as any read does */
+    turn_end(w);
+    turn_begin(w, 1);
+    struct call *in_flight = commit(w, "d", 1), *beside = commit(w, "a", 3);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    assert_int_equal(commit_error(first), 16);
+    fake_serve(w->replica, 0, 4);
+    call_free(first);
+    call_free(second);
+    call_free(third);
+    call_free(again);
+    call_free(in_flight);
+    call_free(beside);
+    turn_begin(w, 1);
+    first = commit(w, "a", 1), second = commit(w, "b", 1), third = commit(w, "c", 1), again = commit(w, "a", 2);
+    settle(w);
+    assert_int_equal(commit_error(first), 0);
+    assert_int_equal(commit_error(second), 0);
+    assert_int_equal(commit_error(third), 15);
+    assert_int_equal(commit_error(again), 0);
+    call_free(first);
+    call_free(second);
+    call_free(third);
+    call_free(again);
     world_free(w);
 }
 
@@ -318,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_sockets_are_closed_where_configured),
         cmocka_unit_test(test_deletion_in_slices),
         cmocka_unit_test(test_altered_budgets_hold),
+        cmocka_unit_test(test_groups_in_flight_count_against_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
