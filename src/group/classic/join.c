@@ -18,9 +18,7 @@ static struct join_group_response *answer_new(struct decision *d, struct str mem
     struct join_group_response *answer = ARENA_NEW(d->arena, struct join_group_response, 1);
     wire_init(&wire_join_group_response, answer);
     answer->member_id = member_id;
-    if (d->op->api_version < 7) {
-        answer->protocol_name = STR(""); /* may not be null before version 7 */
-    }
+    answer->protocol_name = d->op->api_version < 7 ? STR("") : STR_NULL; /* null can be said since version 7 */
     return answer;
 }
 
