@@ -282,15 +282,16 @@ class Committer(Actor):
 
     READ_EVERY = 8
 
-    def __init__(self, world, group, topic, pace=0.0, generation=-1, member="", partition=0):
+    def __init__(self, world, group, topic, pace=0.0, generation=-1, member="", partition=0, metadata=""):
         super().__init__(world, group, pace)
         self.topic, self.partition = topic, partition
         self.commit_template = Template("OffsetCommit", 8, lambda mark: protocol.commit_fields(
-            group, {topic: {partition: mark}}, generation, member))
+            group, {topic: {partition: (mark, -1, metadata)}}, generation, member))
         self.fetch = protocol.request_frame("OffsetFetch", 8, 0, protocol.fetch_fields(group, {topic: [partition]}))
         self.sent = 0              # highest offset ever sent
         self.acked = 0             # highest offset acknowledged
         self.commits = self.reads = 0
+        self.refusals = set()      # errors that commits were answered with
         self.reading = False
         self.floor = 0
 
@@ -312,6 +313,7 @@ class Committer(Actor):
             self.acked = self.sent
             self.commits += 1
         else:
+            self.refusals.update(codes)
             self.refuse("commit", codes)
         return codes
 

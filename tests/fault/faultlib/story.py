@@ -70,8 +70,18 @@ def _tell_logs(test):
                 print("\n".join(lines[-25:]), flush=True)
 
 
-def main(run, default_port, arguments=()):
-    """Runs run(test); ends the process with 0 and `ok`, or with 1 and the reason. arguments: (name, options) for argparse."""
+def _in_namespaces(kinds):
+    """Starts the program over in namespaces of its own (unshare's options), so that what it mounts and cuts touches nobody and ends with it."""
+    if os.environ.get("MUSTER_FAULT_NAMESPACES"):
+        return
+    words = ["unshare", *kinds, *([] if os.geteuid() == 0 else ["--map-root-user"]), sys.executable, *sys.argv]
+    os.environ["MUSTER_FAULT_NAMESPACES"] = " ".join(kinds)
+    os.execvp(words[0], words)
+
+
+def main(run, default_port, arguments=(), namespaces=()):
+    """Runs run(test); ends the process with 0 and `ok`, or with 1 and the reason. arguments: (name, options) for argparse. namespaces: those
+    the test wants for itself, as unshare's options: --mount, --net."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__)
     parser.add_argument("--bin", default=os.environ.get("MUSTER_BIN", str(ROOT / "build/release/bin")), help="folder of musterd and muster")
     parser.add_argument("--dir", default=None, help="the test's own folder")
@@ -79,6 +89,8 @@ def main(run, default_port, arguments=()):
     for name, options in arguments:
         parser.add_argument(name, **options)
     options = parser.parse_args()
+    if namespaces:
+        _in_namespaces(namespaces)
     options.dir = options.dir or str(ROOT / "build/fault" / Path(sys.argv[0]).stem)
     Path(options.dir).mkdir(parents=True, exist_ok=True)
     test = Test(options)
