@@ -135,7 +135,7 @@ def run(test):
         cluster.restart(victim)
         cluster.wait()
         if test.options.strict:
-            check(world.run(90, lambda: spread(cluster)), "leadership is not spread again")
+            check(world.run(90, cluster.is_spread), "leadership is not spread again")
         else:
             cluster.spread()
         world.run(0.3)
@@ -153,20 +153,6 @@ def run(test):
     check(max(gaps) < GAP_MS * slack, f"a group of another node saw a gap of {max(gaps):.0f} ms")
     if test.options.strict:
         check(statistics.median(all_times) < 50, f"median {statistics.median(all_times):.0f} ms")
-
-
-_last = [0.0]
-
-
-def spread(cluster):
-    """Asked twice a second, while the load goes on."""
-    now = time.monotonic()
-    if now < _last[0] + 0.5:
-        return False
-    _last[0] = now
-    leaders = cluster.leaders()
-    counts = [list(leaders.values()).count(node) for node in range(1, cluster.nodes + 1)]
-    return 0 not in leaders.values() and max(counts) - min(counts) <= 1
 
 
 if __name__ == "__main__":
