@@ -18,6 +18,7 @@ struct coord_options {
     int64_t election_timeout_us;                 /* deadlines advance only while a majority was heard of within this */
     int64_t stall_us;                            /* a turn that comes later than this after the one before gives all deadlines the lost time */
     int64_t retention_check_us;
+    int64_t commit_timeout_us;                   /* a change that is not stored by then is answered COORDINATOR_NOT_AVAILABLE; 0: never */
     size_t max_parked;                           /* requests inside coord; beyond it new ones are refused with COORDINATOR_NOT_AVAILABLE */
     bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
 };
@@ -69,6 +70,7 @@ struct coord_request {
         uint8_t state;
         bool cancelled, wait, more;
         uint32_t shard;
+        int64_t since_us;
         uint64_t round, phase;
         const void *answer;
         int16_t error;

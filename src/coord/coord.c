@@ -214,6 +214,7 @@ void coord_submit(struct coord *c, struct coord_request *request)
     MUSTER_CHECK(c->replica != NULL);
     memset(&request->in, 0, sizeof(request->in));
     request->op.fresh_id = (struct uuid){{0}};
+    request->in.since_us = c->now_us;
     request->in.shard = op_is_catalog(request->op.kind) ? 0 : coord_shard_of(c, request->op.group_id);
     struct shard *s = &c->shards[request->in.shard];
     c->stats.requests++;
@@ -298,6 +299,7 @@ void coord_expire(struct coord *c)
 {
     for (uint32_t i = 0; i < c->options.shard_count; i++)
         shard_expire(&c->shards[i]);
+    patience_check(c);
 }
 
 void coord_turn_end(struct coord *c)
@@ -314,7 +316,9 @@ int64_t coord_next_deadline_us(const struct coord *c)
 {
     if (c->dirty)
         return 0;
-    int64_t next = c->retention_next_us != 0 ? c->retention_next_us : INT64_MAX;
+    int64_t next = patience_next_us(c);
+    if (c->retention_next_us != 0 && c->retention_next_us < next)
+        next = c->retention_next_us;
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         const struct shard *s = &c->shards[i];
         if (s->turn.flight != NULL)

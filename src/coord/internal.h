@@ -132,6 +132,7 @@ struct coord {
     uint64_t catalog_index;  /* newest change of the catalogue applied on this node */
     uint64_t barrier_serial; /* of the newest barrier asked for */
     int64_t barrier_retry_us;
+    int64_t patience_us; /* when overdue requests are looked for again */
     struct group_settings settings; /* with the reservations of the shard that decides */
     struct topics topics;
     struct coord_stats stats;
@@ -197,6 +198,10 @@ void barrier_reset(struct shard *s); /* the shard has taken office */
 void barrier_step(struct coord *c);  /* asks shard 0's leader where some shard still needs to know */
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);
 void held_release(struct shard *s);
+
+/* ---- patience.c: requests that take too long ---- */
+void patience_check(struct coord *c);
+int64_t patience_next_us(const struct coord *c); /* INT64_MAX: nothing is owed to anybody */
 
 /* ---- handover.c ---- */
 void handover_send(struct shard *s);

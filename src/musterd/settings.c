@@ -42,6 +42,7 @@ void settings_coord(const struct config *c, size_t node_count, struct coord_opti
         .election_timeout_us = (int64_t)c->election_timeout_ms * 1000,
         .stall_us = (int64_t)c->loop_stall_ms * 1000,
         .retention_check_us = c->offsets_retention_check_interval_ms * 1000,
+        .commit_timeout_us = (int64_t)c->offsets_commit_timeout_ms * 1000,
         .max_parked = MAX_PARKED_REQUESTS,
         .close_on_rebalance = c->classic_rebalance_signal != 0,
     };

@@ -65,6 +65,39 @@ static void test_a_disk_that_refuses_is_retriable(void **state)
     world_free(w);
 }
 
+/* The majority answers but stores nothing, as with two full disks of three. */
+static void test_what_is_not_stored_in_time_is_retriable(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct call *in_flight = commit(w, "g", 1);
+    struct call *joining = join(w, "h", "", 1);
+    turn_end(w);
+    assert_int_equal(fake_proposed(w->replica), 1);
+    struct call *queued = fetch(w, "g");
+    for (int i = 0; i < 49; i++) {
+        turn_begin(w, 100 * MS);
+        turn_end(w);
+    }
+    assert_int_equal(in_flight->done + queued->done + joining->done, 0);
+    assert_true(coord_next_deadline_us(w->coord) <= w->now_us + 100 * MS);
+    turn_begin(w, 200 * MS);
+    turn_end(w);
+    assert_int_equal(commit_error(in_flight), 15);
+    assert_int_equal(((const struct offset_fetch_response_group *)queued->answer)->error_code, 15);
+    assert_int_equal(joining->done, 0); /* it arms a session once it is applied */
+    call_free(in_flight);
+    call_free(queued);
+    settle(w); /* it is stored after all */
+    queued = fetch(w, "g");
+    settle(w);
+    assert_int_equal(fetched(queued), 1);
+    assert_int_equal(joining->done, 1);
+    call_free(queued);
+    call_free(joining);
+    world_free(w);
+}
+
 static void test_a_handover_holds_requests(void **state)
 {
     (void)state;
@@ -215,6 +248,7 @@ int main(void)
         cmocka_unit_test(test_who_does_not_serve_refuses),
         cmocka_unit_test(test_loss_of_office_answers_everything),
         cmocka_unit_test(test_a_disk_that_refuses_is_retriable),
+        cmocka_unit_test(test_what_is_not_stored_in_time_is_retriable),
         cmocka_unit_test(test_a_handover_holds_requests),
         cmocka_unit_test(test_a_request_too_large_fails_alone),
         cmocka_unit_test(test_a_silent_member_expires),

@@ -56,6 +56,7 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
         .election_timeout_us = 300 * MS,
         .stall_us = 2 * SECOND,
         .retention_check_us = 600 * (int64_t)SECOND,
+        .commit_timeout_us = 5 * (int64_t)SECOND,
         .max_parked = 1000,
         .close_on_rebalance = close_on_rebalance,
     };
