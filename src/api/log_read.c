@@ -1,7 +1,7 @@
 /* log_read.c: LogRead (20001), of this project: committed entries of this node's log, as they are. */
 #include "internal.h"
 
-enum { MOST_ENTRIES = 10000, MOST_BYTES = 16 << 20 };
+enum { MOST_ENTRIES = 10000, MOST_BYTES = 16 << 20, ENTRY_COST_BYTES = 64 /* of looking at an entry, besides its bytes */ };
 
 /* Whether the entry touches the group. One that does not decode is shown: the reader should see it. */
 static bool touches(struct bytes entry, struct str group_id, struct arena *scratch)
@@ -31,7 +31,7 @@ struct reading {
     struct log_read_response *response;
     struct arena scratch;
     int32_t capacity;
-    int64_t bytes_left;
+    int64_t bytes_left; /* of what may still be looked at, shown or not: a request for a group that hardly occurs does not hold up the loop */
 };
 
 static void add_entry(struct reading *read, int64_t index, uint64_t term, uint8_t kind, struct bytes data)
@@ -48,7 +48,6 @@ static void add_entry(struct reading *read, int64_t index, uint64_t term, uint8_
     }
     struct bytes shown = data.len < 0 ? (struct bytes){(const uint8_t *)"", 0} : data;
     entries->v[entries->len++] = (struct log_read_response_entry){index, (int64_t)term, (int8_t)kind, shown};
-    read->bytes_left -= shown.len;
 }
 
 static void read_entries(struct reading *read, const struct replica_shard_status *status)
@@ -66,6 +65,7 @@ static void read_entries(struct reading *read, const struct replica_shard_status
             break;
         }
         read->response->last_index = index;
+        read->bytes_left -= ENTRY_COST_BYTES + (data.len > 0 ? data.len : 0);
         arena_clear(&read->scratch);
         if (str_is_null(request->group_id) || touches(data, request->group_id, &read->scratch)) {
             add_entry(read, index, term, kind, data);
@@ -90,7 +90,7 @@ void api_log_read(struct api_request *r)
     replica_status(replica, (uint32_t)request->shard, &status);
     struct reading read = {.r = r, .response = response, .bytes_left = bound(request->max_bytes, MOST_BYTES)};
     response->first_index = (int64_t)status.first_index;
-    response->last_index = request->from_index - 1;
+    response->last_index = request->from_index > 0 ? request->from_index - 1 : 0;
     arena_init(&read.scratch, 0);
     read_entries(&read, &status);
     arena_fini(&read.scratch);

@@ -366,6 +366,28 @@ static void test_log_read(void **state)
     assert_int_equal(response->error_code, 42);
 }
 
+static void test_log_read_is_bounded(void **state)
+{
+    struct world *w = *state;
+    struct log_read_request request;
+    wire_init(&wire_log_read_request, &request);
+    request.shard = 1;
+    request.from_index = INT64_MIN;
+    const struct log_read_response *response = ask(w, API_KEY_LOG_READ, 0, &request);
+    assert_int_equal(response->entries.len, 3);
+    request.from_index = INT64_MAX;
+    response = ask(w, API_KEY_LOG_READ, 0, &request);
+    assert_int_equal(response->entries.len, 0);
+    /* What is looked at is bounded, not only what is shown; the next request goes on behind it. */
+    request.from_index = 1;
+    request.max_bytes = 1;
+    response = ask(w, API_KEY_LOG_READ, 0, &request);
+    assert_int_equal(response->last_index, 1);
+    request.group_id = STR("a group that no entry touches");
+    response = ask(w, API_KEY_LOG_READ, 0, &request);
+    assert_int_equal(response->last_index, 1);
+}
+
 static void test_transfer(void **state)
 {
     struct world *w = *state;
@@ -416,6 +438,7 @@ const struct CMUnitTest forward_tests[] = {
     TEST(test_ends_while_registering),
     TEST(test_cluster_status),
     TEST(test_log_read),
+    TEST(test_log_read_is_bounded),
     TEST(test_transfer),
 };
 const size_t forward_test_count = COUNT_OF(forward_tests);
