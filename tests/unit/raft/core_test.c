@@ -444,6 +444,40 @@ static void test_minority_keeps_its_term(void **state)
     world_fini(&w);
 }
 
+/* Three nodes wake up, and the longer the log, the older the term: who has the newest term may not lead, and the others must learn of it. */
+static void test_longest_log_has_the_oldest_term(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 408, 3, 1);
+    load(&w, 100 * MS);
+    assert_true(world_even(&w, SECOND));
+    struct node *longest = world_leader(&w, 0);
+    uint64_t term = longest->shards[0].term;
+    uint32_t middle = longest->id % 3 + 1, shortest = middle % 3 + 1;
+    w.hush[longest->id][shortest] = true;
+    assert_int_equal(world_propose(&w, longest, 0, 64), 0);
+    world_run(&w, 20 * MS);
+    w.hush[longest->id][middle] = true;
+    assert_int_equal(world_propose(&w, longest, 0, 64), 0);
+    world_run(&w, 20 * MS);
+    memset(w.hush, false, sizeof w.hush);
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_kill(&w, n);
+    }
+    world_set_term(&w, middle, 0, term + 4);
+    world_set_term(&w, shortest, 0, term + 8);
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_restart(&w, n);
+    }
+    assert_true(world_settle(&w, 10 * SECOND));
+    assert_true(world_leader(&w, 0)->id != shortest);
+    assert_true(world_leader(&w, 0)->shards[0].term > term + 8);
+    load(&w, 100 * MS);
+    assert_true(world_even(&w, SECOND));
+    world_fini(&w);
+}
+
 static void test_proposal_limits(void **state)
 {
     struct world w;
@@ -487,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_failed_write_is_fatal),
         cmocka_unit_test(test_diverged_replica_stops),
         cmocka_unit_test(test_minority_keeps_its_term),
+        cmocka_unit_test(test_longest_log_has_the_oldest_term),
         cmocka_unit_test(test_proposal_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

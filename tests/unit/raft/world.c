@@ -303,6 +303,36 @@ static void store_up(struct node *n, struct store_recovery *recovery)
     }
 }
 
+static void ignore_shard(void *ctx, uint32_t shard, const struct store_shard_state *state)
+{
+    (void)ctx;
+    (void)shard;
+    (void)state;
+}
+
+static void ignore_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t term, uint8_t entry_type, struct bytes payload)
+{
+    (void)ctx;
+    (void)shard;
+    (void)index;
+    (void)term;
+    (void)entry_type;
+    (void)payload;
+}
+
+void world_set_term(struct world *w, uint32_t id, uint32_t shard, uint64_t term)
+{
+    struct node *n = world_node(w, id);
+    struct store_recovery recovery = {n, ignore_shard, ignore_entry};
+    const struct store_record record = {.kind = STORE_TERM, .shard = shard, .term = term};
+    assert_false(n->up);
+    store_up(n, &recovery);
+    assert_int_equal(store_write(n->store, &record, 1), 0);
+    store_close(n->store);
+    n->store = NULL;
+    mem_disk_end_process(n->disk, &n->port);
+}
+
 static void node_up(struct node *n)
 {
     struct world *w = n->world;

@@ -83,6 +83,8 @@ bool world_even(struct world *w, int64_t limit_us);
 void world_kill(struct world *w,
                 uint32_t id); /* a crash: what was not synced may be gone, the batch under way may be torn; others see the refusal */
 void world_restart(struct world *w, uint32_t id);
+/* Writes into the log of a node that is down that it has been in this term. */
+void world_set_term(struct world *w, uint32_t id, uint32_t shard, uint64_t term);
 void world_pause(struct world *w, uint32_t id); /* as SIGSTOP: connections stay, packets wait */
 void world_resume(struct world *w, uint32_t id);
 void world_isolate(struct world *w, uint32_t id, bool cut);
