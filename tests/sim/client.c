@@ -408,7 +408,7 @@ static void check_expelled(struct sim_client *c, const char *by)
     c->sim->totals.unknown_outcomes++;
     if (c->state != CLIENT_STABLE || c->kind == CLIENT_STATIC || c->last_good_sent_us == 0)
         return;
-    int64_t silent_us = c->sent_us - c->last_good_sent_us;
+    int64_t silent_us = c->sim->now_us - c->last_good_sent_us; /* at most: the decision was made before */
     if (silent_us < SESSION_MS * 1000)
         sim_fail(c->sim, "client %u (%s): %s says its member is unknown, %lld ms after a heartbeat that was fine", c->number, c->member_id,
                  by, (long long)silent_us / 1000);
