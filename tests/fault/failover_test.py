@@ -92,12 +92,17 @@ def one_round(cluster, world, committers, victim):
     for c in committers:
         c.acks, c.keep_acks = [], True
     world.run(0.3)
+    memory = cluster.memory(victim)
+    world.ended.clear()
     moment = cluster.kill(victim)
     served = lambda c: next((t for t, sent in c.acks if sent > moment), None)  # noqa: E731
+    world.run(5, lambda: cluster.address(victim) in world.ended)
+    ended = (world.ended.get(cluster.address(victim), moment + 5) - moment) * 1000
     check(world.run(15, lambda: all(served(c) for c in led)), f"not served 15 s after the kill: {[c.group for c in led if not served(c)]}")
     world.run(max(0.0, moment + WINDOW_S - time.monotonic()))
     for c in committers:
         c.keep_acks = False
+    say(f"   its {memory >> 20} MB gone and its connections closed by the kernel {ended:.0f} ms after the kill")
     return [(served(c) - moment) * 1000 for c in led], max(gap_after(c.acks, moment) for c in others)
 
 

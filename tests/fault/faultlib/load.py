@@ -96,6 +96,7 @@ class Channel:
     def end(self):
         if not self.ended:
             self.close()
+            self.world.ended[self.address] = time.monotonic()
             self.on_lost(self)
 
 
@@ -109,7 +110,7 @@ class World:
         self.sequence = 0
         self.actors = []
         self.broken = []
-        self.down = set()          # addresses whose connections were lost and not yet made again by anybody
+        self.ended = {}            # address -> when a connection to it ended last
 
     def at(self, when, call):
         self.sequence += 1
