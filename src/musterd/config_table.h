@@ -43,7 +43,7 @@ SECTION(node, "The node and its cluster")
 INT32(node_id, "node.id", , 1, 2147483647, REQUIRED,
       "Number of this node, one of those in muster.peers. A node keeps its number and its data folder together for life.")
 STRING(data_dir, "muster.data.dir", "", REQUIRED,
-      "Folder of the log and the snapshots. One node uses it at a time.")
+      "Folder of the log and the snapshots. It is made when only its last part is missing. One node uses it at a time.")
 LIST(peers, "muster.peers", "", ANY, REQUIRED,
       "All nodes of the cluster as ID@HOST:PORT, the addresses being those of muster.peer.listener. The same on every node.")
 STRING(peer_listener, "muster.peer.listener", "", REQUIRED,

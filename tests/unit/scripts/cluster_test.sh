@@ -86,6 +86,10 @@ expect 'wait does not return although all is served' cluster wait 1
 echo 2 >"$TEMP/answer"
 expect_text coordinator "$(cluster coordinator some-group)" 2
 expect_text coordinator "$(tail -n 1 "$TEMP/asked")" 'groups coordinator some-group --bootstrap 127.0.0.1:21000'
+expect_refusal 'the coordinator of no group is found' 'cluster: coordinator needs a GROUP' cluster coordinator
+expect_refusal 'no shard is transferred' 'cluster: transfer needs a SHARD' cluster transfer
+cluster transfer 1 3
+expect_text transfer "$(tail -n 1 "$TEMP/asked")" 'cluster transfer 1 3 --bootstrap 127.0.0.1:21000'
 
 touch stop-at-once
 expect_refusal 'start succeeds although the nodes end' 'node 1 ended' cluster start
