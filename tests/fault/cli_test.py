@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The command line program on a cluster that lives, loses a node and stops: what it says agrees with what the clients know, its exit codes
-tell what happened, and reading a data folder leaves every byte as it was (field case B47)."""
+tell what happened, and reading a data folder leaves every byte as it was."""
 import hashlib
 import json
 import shutil

@@ -276,7 +276,7 @@ static void finds_a_state_that_is_not_the_snapshots(void **state)
     run_fini(&r);
 }
 
-/* B47: a snapshot and no entries. */
+/* A snapshot and no entries. */
 static void reads_a_snapshot_without_entries(void **state)
 {
     struct log_filter filter = everything;
