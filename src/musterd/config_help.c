@@ -66,11 +66,10 @@ static void print_key(FILE *out, const struct config_row *key)
 void config_help(FILE *out)
 {
     size_t section = 0;
-    fprintf(
-        out,
-        "The configuration is a properties file: a line key=value each, lists separated by commas, comments behind a # at the start of\n"
-        "a line. Keys that Apache Kafka has carry its name and, unless said otherwise, its default. An unknown key is an error. Shown\n"
-        "here with their defaults:\n");
+    fputs("The configuration is a properties file: a line key=value each, lists separated by commas, comments behind a # at the start of\n"
+          "a line. Keys that Apache Kafka has carry its name and, unless said otherwise, its default. An unknown key is an error. Shown\n"
+          "here with their defaults:\n",
+          out);
     for (size_t i = 0; i < config_key_count; i++) {
         if (section < config_section_count && config_sections[section].first == i) {
             fprintf(out, "\n%s\n", config_sections[section].title);
