@@ -12,7 +12,7 @@ import time
 from . import protocol
 from .protocol import NONE, RETRIABLE
 
-RETRY_S = 0.002
+RETRY_S = 0.004          # as fast as one thread may ask for all actors without keeping the nodes from the processor
 CONNECT_RETRY_S = 0.005
 
 
@@ -161,6 +161,7 @@ class Actor:
         self.seeking = 0
         self.acks = []             # (when answered, when sent)
         self.keep_acks = False
+        self.question = bytearray(protocol.request_frame("FindCoordinator", 4, 0, {"KeyType": 0, "CoordinatorKeys": [group]}))
         world.actors.append(self)
 
     def begin(self):
@@ -203,8 +204,8 @@ class Actor:
         choice = live or self.world.addresses
         address = choice[self.seeking % len(choice)]
         self.correlation += 1
-        frame = protocol.request_frame("FindCoordinator", 4, self.correlation, {"KeyType": 0, "CoordinatorKeys": [self.group]})
-        self._send(address, frame, self._found)
+        struct.pack_into(">i", self.question, 8, self.correlation)
+        self._send(address, bytes(self.question), self._found)
 
     def _found(self, frame):
         row = protocol.answer_of("FindCoordinator", 4, frame)[1]["Coordinators"][0]
