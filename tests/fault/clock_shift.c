@@ -1,5 +1,6 @@
-/* clock_shift.c: loaded into a node by LD_PRELOAD, gives it a wall clock that a test can step while it runs. The variable MUSTER_CLOCK_SHIFT
- * names a file of eight bytes: seconds, signed, to be added to the real time. Monotonic clocks stay as they are, as with a clock that is set. */
+/* clock_shift.c: loaded into a node by LD_PRELOAD, gives it a wall clock that a test can step while it runs. The variable
+ * MUSTER_CLOCK_SHIFT names a file of eight bytes: seconds, signed, to be added to the real time. Monotonic clocks stay as they are, as with a
+ * clock that is set. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -148,6 +148,10 @@ def form_again(test, cluster):
     check_equal(code, 0, f"musterd form of a formed cluster: {out}")
     check("formed before" in out, f"musterd form of a formed cluster: {out}")
     say(f"form once more: {out.strip()}")
+    alone = cluster.properties(1).read_text().split("muster.peers=")[1].split(",")[0]
+    code, out = attempt(test, "form-a-part", dict(settings_of(cluster, 1), **{"muster.peers": alone}), words=("form", "--config"))
+    check_equal(code, FORM, f"musterd form of one node of three: {out}")
+    check("muster.peers are 3, not 1" in out, f"musterd form of one node of three: {out}")
 
 
 def run(test):
