@@ -110,9 +110,15 @@ size_t channel_queued(const struct channel *c)
     return c->out.len + c->writing.len;
 }
 
+static bool has_room(const struct channel *c, size_t len)
+{
+    size_t queued = channel_queued(c);
+    return len <= CHANNEL_FRAME_MAX && (queued == 0 || queued + 4 + len <= c->out_max);
+}
+
 bool channel_send(struct channel *c, struct bytes frame)
 {
-    if (c->closing || c->ended || channel_queued(c) + 4 + (size_t)frame.len > c->out_max) {
+    if (c->closing || c->ended || !has_room(c, (size_t)frame.len)) {
         c->dropped++;
         return false;
     }

@@ -8,6 +8,10 @@
 #include <muster/base.h>
 #include <uv.h>
 
+/* The longest frame nodes send each other: muster.entry.max.bytes may be 64 MiB, and there is something around an entry. The same on every node, whatever
+ * its settings: a frame that its receiver does not accept would end the connection that all shards share. */
+enum { CHANNEL_FRAME_MAX = 72 << 20 };
+
 struct channel {
     uv_tcp_t tcp;
     uv_write_t write;
@@ -28,7 +32,7 @@ struct channel {
 int channel_init(struct channel *c, uv_loop_t *loop, size_t frame_max, size_t out_max);
 /* After connect or accept: TCP_NODELAY, keepalive, reads. */
 int channel_start(struct channel *c);
-/* false: the buffer is full, or the channel is closing. */
+/* false: the buffer is full (an empty one takes any frame), the frame is longer than CHANNEL_FRAME_MAX, or the channel is closing. */
 bool channel_send(struct channel *c, struct bytes frame);
 void channel_flush(struct channel *c);
 size_t channel_queued(const struct channel *c);

@@ -140,7 +140,7 @@ static int welcome(struct inbound *in, struct bytes frame)
     in->link = link_of(peers, hello.from);
     in->class = hello.class;
     in->link->refused_it = HELLO_VERDICT_OK;
-    in->channel.frame_max = peers->frame_max;
+    in->channel.frame_max = CHANNEL_FRAME_MAX;
     replace_older(in);
     link_hurry(in->link); /* it lives: no reason to wait before dialing it */
     return 0;
@@ -239,15 +239,14 @@ struct uv_link *link_of(struct uv_peers *peers, uint32_t node)
     return NULL;
 }
 
-int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes,
-                  const char *listen_host, uint16_t listen_port, const struct uv_peers_events *events, char *text)
+int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, const char *listen_host, uint16_t listen_port,
+                  const struct uv_peers_events *events, char *text)
 {
     struct uv_peers *peers = calloc(1, sizeof *peers);
     MUSTER_CHECK(peers != NULL);
     peers->loop = loop;
     peers->self = *self;
     peers->events = *events;
-    peers->frame_max = (size_t)entry_max_bytes + (2u << 20);
     peers->listener.data = peers;
     int rc = uv_listen_on(loop, &peers->listener, listen_host, listen_port, on_connection, text);
     peers->listener.data = peers;

@@ -20,8 +20,8 @@ struct uv_peers_events {
 };
 
 /* Listens and begins to dial. text, 512 bytes, with INVALID, BUSY and IO; *ret is to be closed then, too. */
-int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, uint64_t entry_max_bytes,
-                  const char *listen_host, uint16_t listen_port, const struct uv_peers_events *events, char *text);
+int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_identity *self, const char *listen_host, uint16_t listen_port,
+                  const struct uv_peers_events *events, char *text);
 /* closed is called from the loop; the memory goes then. No event after this call. */
 void uv_peers_close(struct uv_peers *peers, void (*closed)(void *ctx), void *ctx);
 bool uv_peers_send(struct uv_peers *peers, uint32_t node, enum core_class class, struct bytes data);

@@ -62,7 +62,6 @@ struct uv_peers {
     uv_loop_t *loop;
     struct store_identity self;
     struct uv_peers_events events;
-    size_t frame_max;
     uv_tcp_t listener;
     uv_timer_t sweep;
     bool swept, closing;

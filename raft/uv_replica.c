@@ -218,7 +218,7 @@ static int open_world(struct uv_replica *r, const struct uv_replica_options *o, 
         }
     }
     if (rc == 0) {
-        rc = uv_peers_open(&r->peers, r->loop, &o->identity, o->core.entry_max_bytes, o->listen_host, o->listen_port, &events, text);
+        rc = uv_peers_open(&r->peers, r->loop, &o->identity, o->listen_host, o->listen_port, &events, text);
     }
     return rc;
 }
