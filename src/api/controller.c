@@ -3,7 +3,10 @@
  *
  * A message on API_CHANNEL_FORWARD: kind, id, then
  *     request: length of the host (1 byte), host, the client's frame
- *     answer:  1 and the answer's frame, or 0: this node does not lead shard 0 (any more) or does not know the request */
+ *     answer:  1 and the answer's frame; 0: this node does not lead shard 0 (any more) or does not know the request; 2: the request was met, but the
+ *              answer is too long to be sent
+ *
+ * Messages share a connection with the heartbeats of all shards, so their length is bounded. */
 #include "internal.h"
 
 #include <string.h>
@@ -12,6 +15,10 @@ enum {
     FORWARD_REQUEST = 1,
     FORWARD_ANSWER = 2,
     FORWARD_HEAD_BYTES = 9,
+    FORWARD_MOST_BYTES = 16 << 20,
+    MET = 1,
+    NOT_MET = 0,
+    TOO_LONG = 2,
     RETRY_US = 20 * 1000,
     FIND_LEADER_US = 3 * 1000 * 1000, /* an election takes a fraction of this */
     FORWARD_US = 10 * 1000 * 1000
@@ -105,11 +112,16 @@ static void take_answer(struct api *a, uint32_t from, uint64_t id, struct bytes 
     if (r == NULL || rest.len < 1) {
         return; /* too late */
     }
-    if (rest.ptr[0] == 0 || rest.len < 5) {
+    if (rest.ptr[0] != TOO_LONG && (rest.ptr[0] != MET || rest.len < 5)) {
         forward_fail(r);
         return;
     }
     forwards_remove(r);
+    if (rest.ptr[0] == TOO_LONG) {
+        api_answer_close(r);
+        api_unref(r);
+        return;
+    }
     api_answer_frame(r, (struct bytes){rest.ptr + 1, rest.len - 1});
     api_unref(r);
 }
@@ -119,11 +131,17 @@ static void send_answer(struct api *a, uint32_t node, uint64_t id, struct bytes 
     struct buf message;
     buf_init(&message, 0);
     size_t len = frame.len > 0 ? (size_t)frame.len : 0;
+    uint8_t how = len > 0 ? MET : NOT_MET;
+    if (len > FORWARD_MOST_BYTES) {
+        log_event(LOG_WARN, "answer_too_large", "node=%u bytes=%zu max_bytes=%d", node, len, FORWARD_MOST_BYTES);
+        how = TOO_LONG;
+        len = 0;
+    }
     uint8_t *at = buf_add(&message, FORWARD_HEAD_BYTES + 1 + len);
     if (at != NULL) {
         at[0] = FORWARD_ANSWER;
         put_be64(at + 1, id);
-        at[FORWARD_HEAD_BYTES] = len > 0;
+        at[FORWARD_HEAD_BYTES] = how;
         if (len > 0) {
             memcpy(at + FORWARD_HEAD_BYTES + 1, frame.ptr, len);
         }
@@ -233,6 +251,8 @@ static void controller_try(struct api_request *r)
         r->busy = true;
         a->submitted = true;
         coord_submit(a->coord, &r->coord);
+    } else if (r->frame.len > FORWARD_MOST_BYTES) {
+        refuse(r, KAFKA_NOT_CONTROLLER);
     } else if (r->from_node == 0 && leader != 0 && leader != a->options.node_id) {
         api_forward(r, leader, controller_again);
     } else {

@@ -31,7 +31,8 @@ struct reading {
     struct log_read_response *response;
     struct arena scratch;
     int32_t capacity;
-    int64_t bytes_left; /* of what may still be looked at, shown or not: a request for a group that hardly occurs does not hold up the loop */
+    int64_t
+        bytes_left; /* of what may still be looked at, shown or not: a request for a group that hardly occurs does not hold up the loop */
 };
 
 static void add_entry(struct reading *read, int64_t index, uint64_t term, uint8_t kind, struct bytes data)

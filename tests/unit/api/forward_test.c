@@ -126,6 +126,46 @@ static void test_leader_is_silent(void **state)
     slot_free(slot);
 }
 
+/* A message between nodes holds up the heartbeats behind it. */
+static void test_too_long_to_forward(void **state)
+{
+    enum { TOPICS = 600, NAME_BYTES = 30000 };
+    static struct create_topics_request_creatable_topic topics[TOPICS];
+    static char name[NAME_BYTES];
+    struct world *w = *state;
+    struct create_topics_request request;
+    memset(name, 'x', sizeof(name));
+    for (size_t i = 0; i < TOPICS; i++) {
+        topics[i] =
+            (struct create_topics_request_creatable_topic){.name = {name, NAME_BYTES}, .num_partitions = 1, .replication_factor = -1};
+    }
+    wire_init(&wire_create_topics_request, &request);
+    request.topics.v = topics;
+    request.topics.len = TOPICS;
+    lead(w, 2);
+    struct net_slot *slot = slot_ask(w, API_KEY_CREATE_TOPICS, 7, &request);
+    assert_int_equal(w->sent_count, 0);
+    const struct create_topics_response *response = slot_answer(w, slot, API_KEY_CREATE_TOPICS, 7);
+    assert_int_equal(response->topics.v[TOPICS - 1].error_code, 41);
+    slot_free(slot);
+}
+
+static void test_answer_too_long_to_forward(void **state)
+{
+    struct world *w = *state;
+    struct create_topics_request request = create_request();
+    lead(w, 2);
+    struct net_slot *slot = slot_ask(w, API_KEY_CREATE_TOPICS, 7, &request);
+    uint8_t answer[FORWARD_HEAD + 1];
+    memcpy(answer, w->sent[0].data.ptr, FORWARD_HEAD);
+    answer[0] = 2;
+    answer[FORWARD_HEAD] = 2;
+    api_message(w->api, 2, API_CHANNEL_FORWARD, (struct bytes){answer, sizeof(answer)});
+    assert_true(slot->closed);
+    assert_int_equal(w->sent_count, 1);
+    slot_free(slot);
+}
+
 static void test_client_goes_while_forwarded(void **state)
 {
     struct world *w = *state;
@@ -427,6 +467,8 @@ const struct CMUnitTest forward_tests[] = {
     TEST(test_leader_changes_on_the_way),
     TEST(test_nobody_leads),
     TEST(test_leader_is_silent),
+    TEST(test_too_long_to_forward),
+    TEST(test_answer_too_long_to_forward),
     TEST(test_client_goes_while_forwarded),
     TEST(test_asked_as_follower),
     TEST(test_broken_messages),
