@@ -1,7 +1,12 @@
 /* describe_configs.c: DescribeConfigs (32), from this node's own copy of the catalogue and its own configuration. */
 #include "internal.h"
 
-enum { RESOURCE_BROKER = 4 };
+enum {
+    RESOURCE_BROKER = 4,
+    MOST_ANSWER_BYTES =
+        128
+        << 20 /* some 20,000 topics with all their keys; a request of five bytes a resource could ask for thousands of times its length */
+};
 
 /* A broker's configuration is asked of that broker; the empty name means the cluster's defaults. */
 static bool is_other_broker(struct api_request *r, const struct describe_configs_request_resource *resource)
@@ -45,6 +50,14 @@ static void describe(struct api_request *r, const struct describe_configs_reques
                             r->arena, ret);
 }
 
+static void refuse_rest(const struct describe_configs_request_resource *resource, struct describe_configs_response_result *ret)
+{
+    ret->error_code = KAFKA_INVALID_REQUEST;
+    ret->error_message = STR("The answer would be too long: ask for fewer resources at once.");
+    ret->resource_type = resource->resource_type;
+    ret->resource_name = resource->resource_name;
+}
+
 void api_describe_configs(struct api_request *r)
 {
     const struct describe_configs_request *request = r->request;
@@ -54,8 +67,13 @@ void api_describe_configs(struct api_request *r)
     struct describe_configs_response *response = api_response(r);
     response->results.len = request->resources.len;
     response->results.v = ARENA_NEW(r->arena, struct describe_configs_response_result, request->resources.len);
+    size_t limit = r->arena->used_bytes + MOST_ANSWER_BYTES;
     for (int32_t i = 0; i < request->resources.len; i++) {
-        describe(r, &request->resources.v[i], &response->results.v[i]);
+        if (r->arena->used_bytes < limit) {
+            describe(r, &request->resources.v[i], &response->results.v[i]);
+        } else {
+            refuse_rest(&request->resources.v[i], &response->results.v[i]);
+        }
     }
     api_answer(r, response);
 }

@@ -43,8 +43,16 @@ _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");
 
 enum {
     DECODED_FACTOR = 64, /* a decoded message may take so many times the bytes of its frame, and a little more */
-    DECODED_LEAST_BYTES = 1 << 16
+    DECODED_LEAST_BYTES = 1 << 16,
+    DECODED_MOST_BYTES = 16 << 20 /* room for 200,000 partitions; what is decoded without a copy, like metadata, does not count */
 };
+
+/* Besides memory it bounds time: a million names in one request hold up the loop long enough for the node to lose its shards. */
+static size_t decoded_limit(size_t body_len)
+{
+    size_t limit = body_len * DECODED_FACTOR + DECODED_LEAST_BYTES;
+    return limit < DECODED_MOST_BYTES ? limit : DECODED_MOST_BYTES;
+}
 
 static const struct api_row *find_row(int16_t key)
 {
@@ -109,7 +117,7 @@ static int read_frame(struct api_request *r, struct bytes frame)
     r->wire = wire_api_find(header.api_key);
     void *message = arena_get(r->arena, r->wire->request->type->size);
     struct bytes body = {frame.ptr + used, (int32_t)((size_t)frame.len - used)};
-    r->arena->limit_bytes = r->arena->used_bytes + (size_t)body.len * DECODED_FACTOR + DECODED_LEAST_BYTES;
+    r->arena->limit_bytes = r->arena->used_bytes + decoded_limit((size_t)body.len);
     rc = wire_decode(r->wire->request, r->version, body, r->arena, message, NULL);
     r->arena->limit_bytes = 0;
     r->request = message;

@@ -127,6 +127,44 @@ static void expect_close(struct world *w, const void *frame, size_t len)
     slot_free(slot);
 }
 
+/* Requests whose few bytes would become much memory, here or in the answer. */
+static void test_amplification(void **state)
+{
+    enum { NAMES = 2000000, RESOURCES = 60000 };
+    static struct str names[NAMES];
+    static struct describe_configs_request_resource resources[RESOURCES];
+    struct world *w = *state;
+    struct find_coordinator_request find;
+    wire_init(&wire_find_coordinator_request, &find);
+    for (size_t i = 0; i < NAMES; i++) {
+        names[i] = STR("");
+    }
+    find.coordinator_keys.v = names;
+    find.coordinator_keys.len = NAMES;
+    struct net_slot *slot = slot_ask(w, API_KEY_FIND_COORDINATOR, 6, &find);
+    assert_int_equal(slot->verdict, NET_CLOSE);
+    slot_free(slot);
+    find.coordinator_keys.len = NAMES / 4;
+    const struct find_coordinator_response *found = ask(w, API_KEY_FIND_COORDINATOR, 6, &find);
+    assert_int_equal(found->coordinators.len, NAMES / 4);
+
+    struct describe_configs_request describe;
+    create_topic(w, "orders", 1);
+    wire_init(&wire_describe_configs_request, &describe);
+    for (size_t i = 0; i < RESOURCES; i++) {
+        resources[i] = (struct describe_configs_request_resource){.resource_type = 2,
+                                                                  .resource_name = STR("orders"),
+                                                                  .configuration_keys = {NULL, -1}};
+    }
+    describe.resources.v = resources;
+    describe.resources.len = RESOURCES;
+    const struct describe_configs_response *described = ask(w, API_KEY_DESCRIBE_CONFIGS, 4, &describe);
+    assert_int_equal(described->results.len, RESOURCES);
+    assert_int_equal(described->results.v[0].error_code, 0);
+    assert_true(described->results.v[0].configs.len > 0);
+    assert_int_equal(described->results.v[RESOURCES - 1].error_code, 42);
+}
+
 static void test_garbage_closes(void **state)
 {
     struct world *w = *state;
@@ -228,8 +266,8 @@ static void test_statistics(void **state)
 }
 
 const struct CMUnitTest protocol_tests[] = {
-    TEST(test_version_ranges),         TEST(test_table_of_keys),  TEST(test_versions_too_new), TEST(test_software_names),
-    TEST(test_cluster_and_node),       TEST(test_garbage_closes), TEST(test_trailing_bytes),   TEST(test_each_version_served),
-    TEST(test_each_version_elsewhere), TEST(test_statistics),
+    TEST(test_version_ranges),      TEST(test_table_of_keys),          TEST(test_versions_too_new), TEST(test_software_names),
+    TEST(test_cluster_and_node),    TEST(test_amplification),          TEST(test_garbage_closes),   TEST(test_trailing_bytes),
+    TEST(test_each_version_served), TEST(test_each_version_elsewhere), TEST(test_statistics),
 };
 const size_t protocol_test_count = COUNT_OF(protocol_tests);
