@@ -110,6 +110,7 @@ int form_answer_encode(struct buf *out, const struct form_answer *a)
     writer_u8(&w, (uint8_t)a->state);
     writer_u32(&w, a->node_id);
     writer_u32(&w, a->shard_count);
+    writer_u32(&w, a->peer_count);
     writer_uuid(&w, a->cluster_id);
     writer_bytes(&w, bytes_of_str(str_of(a->text)));
     return w.bad ? MUSTER_E_LIMIT : 0;
@@ -128,6 +129,7 @@ int form_answer_decode(struct bytes frame, struct form_answer *ret)
     ret->state = (enum form_state)state;
     ret->node_id = reader_u32(&r);
     ret->shard_count = reader_u32(&r);
+    ret->peer_count = reader_u32(&r);
     ret->cluster_id = reader_uuid(&r);
     struct bytes text = reader_bytes(&r);
     if (r.bad || r.left != 0 || state < FORM_EMPTY || state > FORM_FORMED || text.len >= FORM_TEXT_BYTES) {
@@ -302,7 +304,7 @@ static void commit(struct form *f, const void *connection, struct uuid cluster_i
 
 void form_handle(struct form *f, const void *connection, const struct form_request *q, struct form_answer *a)
 {
-    *a = (struct form_answer){.node_id = f->config.node_id, .shard_count = f->config.shard_count};
+    *a = (struct form_answer){.node_id = f->config.node_id, .shard_count = f->config.shard_count, .peer_count = f->config.peer_count};
     if (f->state == FORM_FORMED) {
         form_handle_formed(&f->identity, q, a);
         return;
@@ -330,6 +332,7 @@ void form_handle_formed(const struct store_identity *self, const struct form_req
     *a = (struct form_answer){.state = FORM_FORMED,
                               .node_id = self->node_id,
                               .shard_count = self->shard_count,
+                              .peer_count = self->peer_count,
                               .cluster_id = self->cluster_id};
     bool done_already = q->op == FORM_COMMIT && uuid_eq(q->cluster_id, self->cluster_id);
     if (q->op == FORM_PREPARE || (q->op == FORM_COMMIT && !done_already)) {

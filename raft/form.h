@@ -28,6 +28,7 @@ struct form_answer {
     enum form_state state;
     uint32_t node_id;
     uint32_t shard_count;       /* as configured, or as formed */
+    uint32_t peer_count;        /* likewise: the nodes of the cluster, this one too */
     struct uuid cluster_id;     /* prepared or formed */
     char text[FORM_TEXT_BYTES]; /* with error */
 };

@@ -176,6 +176,21 @@ static int exchange(struct client *c, struct target *t, const struct form_reques
 
 /* ---- the conversation --------------------------------------------------------------------------------------------------------- */
 
+/* The nodes have to be those that are meant: with other numbers, or of a cluster with more of them, nothing is begun. */
+static int check_config(struct client *c, const struct target *t)
+{
+    if (t->answer.node_id != t->peer->node_id) {
+        return fail(c, t, MUSTER_E_INVALID, "the address leads to node %u", t->answer.node_id);
+    }
+    if (t->answer.shard_count != c->config->shard_count) {
+        return fail(c, t, MUSTER_E_INVALID, "it has muster.shards=%u, not %u", t->answer.shard_count, c->config->shard_count);
+    }
+    if (t->answer.peer_count != c->config->peer_count) {
+        return fail(c, t, MUSTER_E_INVALID, "its muster.peers are %u, not %u", t->answer.peer_count, c->config->peer_count);
+    }
+    return 0;
+}
+
 static int query_all(struct client *c)
 {
     const struct form_request query = {.op = FORM_QUERY};
@@ -185,15 +200,11 @@ static int query_all(struct client *c)
         if (rc == 0) {
             rc = exchange(c, t, &query);
         }
+        if (rc == 0) {
+            rc = check_config(c, t);
+        }
         if (rc != 0) {
             return rc;
-        }
-        if (t->answer.node_id != t->peer->node_id) {
-            return fail(c, t, MUSTER_E_INVALID, "the address leads to node %u", t->answer.node_id);
-        }
-        if (t->answer.shard_count != c->config->shard_count) {
-            return fail(c, t, MUSTER_E_INVALID, "it has muster.shards=%u, this configuration has %u", t->answer.shard_count,
-                        c->config->shard_count);
         }
     }
     return 0;

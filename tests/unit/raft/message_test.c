@@ -352,8 +352,12 @@ static void test_hello_answers(void **state)
 static void test_form_messages(void **state)
 {
     static struct form_request request, back;
-    struct form_answer answer = {
-        .error = MUSTER_E_BUSY, .state = FORM_PREPARED, .node_id = 3, .shard_count = 8, .text = "another form is under way"};
+    struct form_answer answer = {.error = MUSTER_E_BUSY,
+                                 .state = FORM_PREPARED,
+                                 .node_id = 3,
+                                 .shard_count = 8,
+                                 .peer_count = 5,
+                                 .text = "another form is under way"};
     struct form_answer answer_back;
     struct buf out;
     (void)state;
@@ -374,6 +378,8 @@ static void test_form_messages(void **state)
     assert_int_equal(form_answer_decode((struct bytes){out.ptr, (int32_t)out.len}, &answer_back), 0);
     assert_int_equal(answer_back.error, MUSTER_E_BUSY);
     assert_int_equal(answer_back.state, FORM_PREPARED);
+    assert_int_equal(answer_back.shard_count, 8);
+    assert_int_equal(answer_back.peer_count, 5);
     assert_string_equal(answer_back.text, answer.text);
     buf_fini(&out);
 }
