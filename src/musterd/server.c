@@ -14,7 +14,8 @@
 enum {
     HOUSEKEEPING_MS = 1000,
     LEAVE_US = 2000 * 1000, /* for handing leadership over before the end */
-    LEAVE_STEP_MS = 10
+    LEAVE_STEP_MS = 10,
+    LEAVE_TRIES = 3 /* of each shard: from a node that is ending as well it comes back */
 };
 
 _Noreturn void server_fatal(const char *text)
@@ -52,15 +53,19 @@ void server_fail(struct server *s, enum server_exit code)
     end_now(s);
 }
 
-/* Asks the replica to hand over what this node leads; false when nothing is left. */
+/* Asks the replica to hand over what this node leads; false when nothing is left that could be. */
 static bool hand_over(struct server *s)
 {
     bool leads = false;
     for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
         struct replica_shard_status status;
         replica_status(s->replica, i, &status);
-        if (status.role == REPLICA_SERVING) {
-            leads = replica_transfer(s->replica, i, 0) != MUSTER_E_NOT_FOUND || leads;
+        if (status.role == REPLICA_SERVING && s->handed_over[i] < LEAVE_TRIES) {
+            int rc = replica_transfer(s->replica, i, 0);
+            if (rc == 0) {
+                s->handed_over[i]++;
+            }
+            leads = leads || rc != MUSTER_E_NOT_FOUND;
         }
         leads = leads || status.role == REPLICA_HANDING_OVER;
     }

@@ -54,6 +54,7 @@ struct server {
     uv_signal_t term, interrupt;
     uv_timer_t leaving; /* while leadership is handed over before the end */
     int64_t leaving_until_us;
+    uint8_t handed_over[256]; /* how often each shard was, before the end; muster.shards has no more */
     bool ending, register_soon;
     int exit_code;
 };

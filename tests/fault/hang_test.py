@@ -125,6 +125,21 @@ def told_to_end(cluster, client, world, committers, beats):
     cluster.wait()
 
 
+def two_told_to_end(cluster):
+    """With the third node gone, two that end hand their shards to each other; that has to come to an end."""
+    cluster.kill(3)
+    time.sleep(1)
+    for node in (1, 2):
+        cluster.signal(node, signal.SIGTERM)
+    for node in (1, 2):
+        cluster.await_end(node)
+        log = cluster.log(node).rsplit("evt=told_to_end", 1)[1]
+        check("exit=0" in log, f"node {node}: not exit status 0")
+        handed = log.count("role=handing_over")
+        check(handed <= 3 * 8, f"node {node} handed 8 shards over {handed} times")
+        say(f"nodes 1 and 2 told to end at once: node {node} handed shards over {handed} times")
+
+
 def longest(committer, moment):
     times = [t for t, _ in committer.acks if t >= moment - 0.3]
     return max((b - a for a, b in zip(times, times[1:]) if b >= moment), default=9.0)
@@ -169,6 +184,7 @@ def run(test):
     deaf_reads(cluster, client, beats)
     world.close()
     check(not world.broken, "; ".join(world.broken))
+    two_told_to_end(cluster)
 
 
 if __name__ == "__main__":
