@@ -314,6 +314,10 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         print_help(out, commands, count, argv[1]);
         return CLI_OK;
     }
+    if (cli.command == NULL && argv[1][0] == '-') {
+        cli_say(&cli, "'%s' stands before the command; options come behind it: muster COMMAND [options]", argv[1]);
+        return CLI_USAGE;
+    }
     if (cli.command == NULL) {
         cli_say(&cli, "unknown command '%s%s%s'; there are:\n", argv[1], noun_known && argc > 2 ? " " : "",
                 noun_known && argc > 2 ? argv[2] : "");

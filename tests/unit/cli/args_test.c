@@ -118,6 +118,7 @@ static void wrong_lines_are_told(void **state)
     assert_usage(RUN("--switch"), "something is missing: muster test this A [B]");
     assert_usage(RUN("a", "b", "c"), "'c' is too much");
     assert_usage(run_words(2, (char *[]){"muster", "nothing", NULL}), "unknown command 'nothing'");
+    assert_usage(run_words(4, (char *[]){"muster", "--json", "test", "run", NULL}), "'--json' stands before the command");
     assert_usage(run_words(3, (char *[]){"muster", "test", "that", NULL}), "unknown command 'test that'");
     assert_usage(run_words(2, (char *[]){"muster", "test", NULL}), "unknown command 'test'");
     assert_usage(run_words(1, (char *[]){"muster", NULL}), "Exit codes");
