@@ -88,7 +88,7 @@ expect_text coordinator "$(cluster coordinator some-group)" 2
 expect_text coordinator "$(tail -n 1 "$TEMP/asked")" 'groups coordinator some-group --bootstrap 127.0.0.1:21000'
 expect_refusal 'the coordinator of no group is found' 'cluster: coordinator needs a GROUP' cluster coordinator
 expect_refusal 'no shard is transferred' 'cluster: transfer needs a SHARD' cluster transfer
-cluster transfer 1 3
+cluster transfer 1 3 >/dev/null
 expect_text transfer "$(tail -n 1 "$TEMP/asked")" 'cluster transfer 1 3 --bootstrap 127.0.0.1:21000'
 
 touch stop-at-once
