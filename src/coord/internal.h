@@ -132,7 +132,7 @@ struct coord {
     uint64_t catalog_index;  /* newest change of the catalogue applied on this node */
     uint64_t barrier_serial; /* of the newest barrier asked for */
     int64_t barrier_retry_us;
-    int64_t patience_us; /* when overdue requests are looked for again */
+    int64_t patience_us;            /* when overdue requests are looked for again */
     struct group_settings settings; /* with the reservations of the shard that decides */
     struct topics topics;
     struct coord_stats stats;

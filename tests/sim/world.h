@@ -26,14 +26,14 @@ struct sim_event {
 };
 
 /* What the run did: the closing lines, and the minima that a set of seeds must reach. */
-#define SIM_TOTALS(X)                                                                                                                      \
-    X(events)                                                                                                                              \
-    X(turns)                                                                                                                               \
-    X(messages)                                                                                                                            \
-    X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) X(slow_disks) X(torn_tails) X(clock_jumps)            \
-        X(transfers) X(elections) X(fast_elections) X(votes_parked) X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds)     \
-            X(confirmed_reads) X(gates_closed) X(expiries) X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked)    \
-                X(fetches) X(leaves) X(deaths) X(fenced) X(unknown_outcomes) X(topics_changed) X(hashes)
+/* clang-format off */
+#define SIM_TOTALS(X) \
+    X(events) X(turns) X(messages) X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) \
+    X(slow_disks) X(torn_tails) X(clock_jumps) X(transfers) X(elections) X(fast_elections) X(votes_parked) \
+    X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
+    X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
+    X(unknown_outcomes) X(topics_changed) X(hashes)
+/* clang-format on */
 struct sim_totals {
 #define X(name) uint64_t name;
     SIM_TOTALS(X)
