@@ -367,6 +367,21 @@ static void learn_brokers(struct client *c, const struct metadata_response *resp
     c->controller = response->controller_id;
 }
 
+static int by_index(const void *a, const void *b)
+{
+    const struct metadata_response_partition *x = a, *y = b;
+    return (x->partition_index > y->partition_index) - (x->partition_index < y->partition_index);
+}
+
+const struct metadata_response_partition *client_partition(const struct metadata_response_topic *topic, int32_t partition)
+{
+    struct metadata_response_partition key = {.partition_index = partition};
+    if (topic->partitions.len <= 0) {
+        return NULL;
+    }
+    return bsearch(&key, topic->partitions.v, (size_t)topic->partitions.len, sizeof(key), by_index);
+}
+
 int client_metadata(struct client *c, const struct str *topics, int count, struct arena *arena, const struct metadata_response **ret)
 {
     struct metadata_request request;
@@ -385,6 +400,12 @@ int client_metadata(struct client *c, const struct str *topics, int count, struc
     }
     const struct metadata_response *response = answer;
     learn_brokers(c, response);
+    for (int32_t i = 0; i < response->topics.len; i++) {
+        if (response->topics.v[i].partitions.len > 0) {
+            qsort(response->topics.v[i].partitions.v, (size_t)response->topics.v[i].partitions.len,
+                  sizeof(*response->topics.v[i].partitions.v), by_index);
+        }
+    }
     c->cluster_id = response->cluster_id;
     *ret = response;
     return MUSTER_E_OK;

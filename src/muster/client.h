@@ -50,8 +50,10 @@ int64_t client_left_ms(const struct client *c);
 int client_node_call(struct client *c, struct client_node *node, const struct client_call *call, struct arena *arena, const void **ret);
 /* Any node that answers, those connected first; with ret_node (may be NULL) saying which. */
 int client_any_call(struct client *c, const struct client_call *call, struct arena *arena, const void **ret, struct client_node **ret_node);
-/* Metadata: brokers become nodes, the controller is noted. topics NULL with count -1: all topics; count 0: none. */
+/* Metadata: brokers become nodes, the controller is noted. topics NULL with count -1: all topics; count 0: none. Partitions are in order. */
 int client_metadata(struct client *c, const struct str *topics, int count, struct arena *arena, const struct metadata_response **ret);
+/* Of a topic of client_metadata; NULL when it has no such partition. */
+const struct metadata_response_partition *client_partition(const struct metadata_response_topic *topic, int32_t partition);
 struct client_node *client_node_by_id(struct client *c, int32_t id); /* NULL when not known */
 /* The n-th broker of the newest Metadata, NULL behind the last. */
 struct client_node *client_broker(struct client *c, int n);

@@ -41,8 +41,13 @@ static int by_partition(const void *a, const void *b)
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena)
 {
     int at = 0;
-    while (at < offsets->count && compare(topic, partition, &offsets->v[at]) > 0) {
-        at++;
+    for (int end = offsets->count; at < end;) {
+        int middle = at + (end - at) / 2;
+        if (compare(topic, partition, &offsets->v[middle]) > 0) {
+            at = middle + 1;
+        } else {
+            end = middle;
+        }
     }
     if (at < offsets->count && compare(topic, partition, &offsets->v[at]) == 0) {
         return;
@@ -95,13 +100,8 @@ static const struct metadata_response_partition *find_partition(const struct met
                                                                 int32_t partition)
 {
     for (int32_t i = 0; i < metadata->topics.len; i++) {
-        if (!str_eq(metadata->topics.v[i].name, topic)) {
-            continue;
-        }
-        for (int32_t k = 0; k < metadata->topics.v[i].partitions.len; k++) {
-            if (metadata->topics.v[i].partitions.v[k].partition_index == partition) {
-                return &metadata->topics.v[i].partitions.v[k];
-            }
+        if (str_eq(metadata->topics.v[i].name, topic)) {
+            return client_partition(&metadata->topics.v[i], partition);
         }
     }
     return NULL;

@@ -134,16 +134,6 @@ static int fetch_topic(struct cli *cli, struct client *c, struct topic_descripti
     return rc == 0 ? offsets_view_ends(c, &view->ends, &cli->arena) : rc;
 }
 
-static const struct metadata_response_partition *partition_of(const struct topic_description *view, int32_t partition)
-{
-    for (int32_t i = 0; i < view->topic->partitions.len; i++) {
-        if (view->topic->partitions.v[i].partition_index == partition) {
-            return &view->topic->partitions.v[i];
-        }
-    }
-    return NULL;
-}
-
 static json_t *topic_json(struct cli *cli, const struct topic_description *view)
 {
     json_t *one = json_object();
@@ -151,7 +141,7 @@ static json_t *topic_json(struct cli *cli, const struct topic_description *view)
     json_t *configs = json_object();
     for (int i = 0; i < view->ends.count; i++) {
         const struct offset_view *end = &view->ends.v[i];
-        const struct metadata_response_partition *p = partition_of(view, end->partition);
+        const struct metadata_response_partition *p = client_partition(view->topic, end->partition);
         json_t *row = json_object();
         out_json_set(row, "partition", json_integer(end->partition));
         out_json_set(row, "leader", p->leader_id < 0 ? json_null() : json_integer(p->leader_id));
@@ -201,7 +191,7 @@ static void print_topic(struct cli *cli, const struct topic_description *view)
     fputc('\n', cli->out);
     table_init(&t, &cli->arena, partition_headers, COUNT_OF(partition_headers));
     for (int i = 0; i < view->ends.count; i++) {
-        const struct metadata_response_partition *p = partition_of(view, view->ends.v[i].partition);
+        const struct metadata_response_partition *p = client_partition(view->topic, view->ends.v[i].partition);
         table_text(&t, view->topic->name);
         table_number(&t, view->ends.v[i].partition);
         table_number_or_dash(&t, p->leader_id);

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CONNECTIONS_MAX = 32, NODE_ID = 7 };
@@ -49,7 +50,9 @@ static const void *answer_versions(struct fake *f)
     return r;
 }
 
-/* The topic "orders" has partitions 0 to 2, the last without a leader; no other topic exists. */
+enum { WIDE = 60000 };
+
+/* The topic "orders" has partitions 0 to 2, "wide" has many, listed backwards; no other topic exists. */
 static void add_topics(struct fake *f, const struct metadata_request *request, struct metadata_response *r)
 {
     int32_t count = request->topics.len > 0 ? request->topics.len : 0;
@@ -58,11 +61,16 @@ static void add_topics(struct fake *f, const struct metadata_request *request, s
     for (int32_t i = 0; i < count; i++) {
         struct metadata_response_topic *t = &r->topics.v[i];
         t->name = request->topics.v[i].name;
-        t->error_code = str_eq(t->name, STR("orders")) ? 0 : 3;
+        bool wide = str_eq(t->name, STR("wide"));
+        t->error_code = wide || str_eq(t->name, STR("orders")) ? 0 : 3;
         t->partitions.len = t->error_code == 0 ? 3 : 0;
+        t->partitions.len = wide ? WIDE : t->partitions.len;
         t->partitions.v = ARENA_NEW(&f->arena, struct metadata_response_partition, t->partitions.len);
         for (int32_t k = 0; k < t->partitions.len; k++) {
             t->partitions.v[k] = (struct metadata_response_partition){.partition_index = k, .leader_id = k == 2 ? -1 : NODE_ID};
+            if (wide) {
+                t->partitions.v[k].partition_index = WIDE - 1 - k;
+            }
         }
     }
 }
@@ -509,6 +517,19 @@ static void topics_are_described_with_their_ends(void **state)
     run_fini(&r);
 }
 
+/* In a time that is not the square of their number. */
+static void many_partitions_are_described(void **state)
+{
+    (void)state;
+    time_t start = time(NULL);
+    struct run r = run_cli("topics", "describe", "wide", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(count_of(r.out, "wide "), WIDE + 1);
+    assert_non_null(strstr(r.out, " 59999 "));
+    assert_true(time(NULL) - start < 10);
+    run_fini(&r);
+}
+
 static bool serving(const char *text, size_t shard)
 {
     json_t *document = json_loads(text, 0, NULL);
@@ -569,6 +590,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_node_of_another_kind_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(offsets_are_set_against_the_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(topics_are_described_with_their_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_partitions_are_described, setup, teardown),
         cmocka_unit_test_setup_teardown(status_says_what_is_served, setup, teardown),
         cmocka_unit_test_setup_teardown(a_live_log_is_read_to_its_end, setup, teardown),
     };
