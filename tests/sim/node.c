@@ -272,6 +272,7 @@ static void make_coord(struct sim_node *n)
         .election_timeout_us = 300000,
         .stall_us = 200000,
         .retention_check_us = 5000000,
+        .commit_timeout_us = 1000000,
         .max_parked = 10000,
     };
     struct coord_events events = {
