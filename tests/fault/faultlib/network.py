@@ -28,8 +28,8 @@ class NetworkCluster(Cluster):
 
     def __init__(self, folder, base_port, bin_folder, nodes=3, settings=None):
         super().__init__(folder, base_port, bin_folder, nodes, settings)
-        Path("/run/netns").mkdir(parents=True, exist_ok=True)
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/netns"], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # /run/netns may be missing, and is not everybody's to make
+        Path("/run/netns").mkdir()
         ip("link", "set", "lo", "up")
         for net in (PEERS, CLIENTS):
             ip("link", "add", f"net{net}", "type", "bridge")
