@@ -523,10 +523,10 @@ static void many_partitions_are_described(void **state)
     (void)state;
     time_t start = time(NULL);
     struct run r = run_cli("topics", "describe", "wide", NULL);
-    assert_int_equal(r.code, CLI_OK);
-    assert_int_equal(count_of(r.out, "wide "), WIDE + 1);
-    assert_non_null(strstr(r.out, " 59999 "));
     assert_true(time(NULL) - start < 10);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), WIDE + 4);
+    assert_non_null(strstr(r.out, " 59999 "));
     run_fini(&r);
 }
 
