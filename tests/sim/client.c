@@ -7,7 +7,7 @@
 #include "world.h"
 
 enum {
-    SESSION_MS = 1500,
+    SESSION_MS = SIM_SESSION_MS,
     REBALANCE_MS = 2500,
     HEARTBEAT_US = 300000,
     PATIENCE_US = 1500000, /* of an ordinary request */
@@ -28,7 +28,8 @@ enum {
     FENCED_INSTANCE_ID = 82
 };
 
-enum client_kind { CLIENT_MEMBER, CLIENT_STATIC, CLIENT_COMMITTER, CLIENT_ADMIN };
+/* A reader asks any node, over and over, what the committers have written: who leads no more and does not know it would answer. */
+enum client_kind { CLIENT_MEMBER, CLIENT_STATIC, CLIENT_COMMITTER, CLIENT_ADMIN, CLIENT_READER };
 enum client_state { CLIENT_DOWN, CLIENT_JOINING, CLIENT_SYNCING, CLIENT_STABLE };
 
 struct reply {
@@ -67,6 +68,7 @@ struct sim_client {
     int32_t partition;
     int64_t value; /* of the commit or fetch under way */
     bool leaving, final_read, final_done;
+    bool stray;   /* the request under way is one of a generation that is over: it may not be fine */
     bool created; /* admin: the topic exists */
 };
 
@@ -299,16 +301,17 @@ static void send_sync(struct sim_client *c)
     send(c, r, JOIN_PATIENCE_US);
 }
 
-static void send_heartbeat(struct sim_client *c)
+static void send_heartbeat(struct sim_client *c, int32_t generation)
 {
     struct sim_request *r = request_new(c, GROUP_HEARTBEAT, 12, 4);
     struct heartbeat_request *m = ARENA_NEW(&r->arena, struct heartbeat_request, 1);
     wire_init(&wire_heartbeat_request, m);
     m->group_id = r->request.op.group_id;
-    m->generation_id = c->generation;
+    m->generation_id = generation;
     m->member_id = own(r, c->member_id);
     m->group_instance_id = instance(r);
     r->request.op.request = m;
+    c->stray = generation != c->generation;
     c->sim->totals.heartbeats++;
     c->next_heartbeat_us = c->sim->now_us + HEARTBEAT_US;
     send(c, r, HEARTBEAT_US);
@@ -485,6 +488,16 @@ static void committed(struct sim_client *c, const struct reply *a)
         (void)member_error(c, a->error, "commit");
 }
 
+static void check_stray(struct sim_client *c, int16_t error)
+{
+    c->stray = false;
+    if (error == NONE)
+        sim_fail(c->sim, "client %u of group %u: a heartbeat of generation %d is fine in generation %d", c->number, c->group,
+                 c->generation - 1, c->generation);
+    else if (error != ILLEGAL_GENERATION)
+        (void)member_error(c, error, "heartbeat");
+}
+
 static void understand(struct sim_client *c, const struct reply *a)
 {
     switch (a->kind) {
@@ -495,7 +508,9 @@ static void understand(struct sim_client *c, const struct reply *a)
         synced(c, a);
         break;
     case GROUP_HEARTBEAT:
-        if (a->error == NONE) {
+        if (c->stray) {
+            check_stray(c, a->error);
+        } else if (a->error == NONE) {
             c->last_good_sent_us = c->sent_us;
             check_heartbeat(c->sim, c->group, c->generation, c->sent_us);
         } else {
@@ -575,7 +590,7 @@ static void act_stable(struct sim_client *c)
     struct sim *sim = c->sim;
     int32_t partition = owned_partition(c);
     if (sim->now_us >= c->next_heartbeat_us)
-        send_heartbeat(c);
+        send_heartbeat(c, sim_chance(sim, 100000) ? c->generation - 1 : c->generation);
     else if (!sim->healing && sim_chance(sim, 2000))
         send_leave(c);
     else if (!sim->healing && sim_chance(sim, 2000))
@@ -628,6 +643,10 @@ static void act(struct sim_client *c)
         else
             send_fetch(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
         break;
+    case CLIENT_READER:
+        c->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        send_fetch(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
+        break;
     case CLIENT_ADMIN:
         if (!c->created || sim_chance(sim, 20000))
             send_create(c);
@@ -649,6 +668,8 @@ static enum client_kind kind_of(uint32_t number)
 {
     if (number == 0)
         return CLIENT_ADMIN;
+    if (number >= SIM_READERS_FROM)
+        return CLIENT_READER;
     if (number % 6 == 1)
         return CLIENT_COMMITTER;
     return number % 6 == 2 ? CLIENT_STATIC : CLIENT_MEMBER;
@@ -657,6 +678,8 @@ static enum client_kind kind_of(uint32_t number)
 /* Committers have groups of their own: a group with members refuses simple commits. */
 static uint32_t group_of(const struct sim *sim, uint32_t number)
 {
+    if (kind_of(number) == CLIENT_READER)
+        return sim->options.groups + number % 2;
     return kind_of(number) == CLIENT_COMMITTER ? sim->options.groups + (number / 6) % 2 : number % sim->options.groups;
 }
 

@@ -149,6 +149,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
     struct sim_node *n = ctx;
     static const char *const names[] = {"follower", "leader", "serving", "handing_over"};
     sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
+    expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
 }
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
@@ -241,7 +242,8 @@ static void close_connection(void *ctx, uint64_t connection)
 /* What changed a group's membership, and why: the story of a seed. */
 static void decided(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out)
 {
-    const struct sim_node *n = ctx;
+    struct sim_node *n = ctx;
+    expiry_decided(n, shard, op, out);
     bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE ||
                 (op->kind == GROUP_JOIN && out->records.len > 0);
     if (told)
@@ -269,8 +271,8 @@ static void make_coord(struct sim_node *n)
                      .max_state_bytes = 1 << 30},
         .shard_count = SIM_SHARDS,
         .entry_max_bytes = 1 << 20,
-        .election_timeout_us = 300000,
-        .stall_us = 200000,
+        .election_timeout_us = SIM_ELECTION_US,
+        .stall_us = SIM_STALL_US,
         .retention_check_us = 5000000,
         .commit_timeout_us = 1000000,
         .max_parked = 10000,
@@ -339,6 +341,7 @@ void node_start(struct sim_node *n)
     n->paused_until_us = 0;
     n->turn_at_us = 0;
     n->batch = NULL;
+    expiry_forget(n);
     mem_disk_port(n->disk, &n->port);
     make_coord(n);
     int rc = open_all(n, text);
@@ -438,6 +441,7 @@ void node_fini(struct sim_node *n)
 {
     if (n->alive)
         close_all(n);
+    expiry_forget(n);
     mem_disk_free(n->disk);
 }
 
@@ -480,6 +484,7 @@ static void run_turn(struct sim_node *n)
 {
     struct sim *sim = n->sim;
     sim->totals.turns++;
+    expiry_turn(n);
     coord_turn_begin(n->coord, sim->now_us);
     core_tick(n->core, sim->now_us);
     while (n->inbox != NULL && !sim->failed) {

@@ -10,6 +10,7 @@
 #include "mem_port.h"
 
 enum { SIM_NODES_MAX = 5, SIM_SHARDS = 4, SIM_PARTITIONS = 6, SIM_GROUPS_MAX = 8, SIM_CLIENTS_MAX = 48, SIM_ID_MAX = 80 };
+enum { SIM_SESSION_MS = 1500, SIM_READERS_FROM = 24, SIM_STALL_US = 200000, SIM_ELECTION_US = 300000 };
 
 #define SIM_TOPIC "orders"
 
@@ -72,6 +73,10 @@ struct sim_node {
     uint64_t turn_serial;
     bool sees[SIM_NODES_MAX + 1]; /* has a connection to that node */
     uint64_t torn_tails;
+    int64_t turn_us;             /* the last turn */
+    int64_t live_us[SIM_SHARDS]; /* expiry.c: how long it ran and a majority answered */
+    struct sim_heard *heard;
+    size_t heard_count, heard_cap;
 };
 
 /* ---- the world ---- */
@@ -144,6 +149,12 @@ void clients_final_reads(struct sim *sim);
 bool clients_settled(struct sim *sim, char *why, size_t why_len);
 void request_enter(struct sim_request *request, struct sim_node *n); /* it has reached the node: into coord */
 void request_lost(struct sim_request *request);                      /* it never will */
+
+/* expiry.c: a session ends only after the member was silent for all of it, by a clock that stands still while a node cannot know. */
+void expiry_turn(struct sim_node *n);                   /* a turn begins */
+void expiry_office(struct sim_node *n, uint32_t shard); /* its role of that shard has changed */
+void expiry_forget(struct sim_node *n);                 /* it starts, or is gone for good */
+void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
 
 /* check.c */
 void check_init(struct sim *sim);
