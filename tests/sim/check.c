@@ -172,3 +172,17 @@ void check_owner(struct sim *sim, uint32_t group, int32_t generation, int32_t pa
     o->generation = generation;
     snprintf(o->member, sizeof(o->member), "%s", member);
 }
+
+void check_group_gone(struct sim *sim, struct str group_id)
+{
+    for (uint32_t i = 0; i < SIM_GROUPS_MAX; i++) {
+        char id[SIM_ID_MAX];
+        snprintf(id, sizeof(id), "group-%u", i);
+        if (!str_eq(str_of(id), group_id))
+            continue;
+        struct group_check *g = &sim->check->groups[i];
+        sim_say(sim, "group=%u is empty and removed", i);
+        g->seen_count = 0;
+        memset(g->owner_count, 0, sizeof(g->owner_count));
+    }
+}

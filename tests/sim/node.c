@@ -244,6 +244,8 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
 {
     struct sim_node *n = ctx;
     expiry_decided(n, shard, op, out);
+    if (op->kind == GROUP_RETENTION && out->records.len > 0)
+        check_group_gone(n->sim, op->group_id);
     bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE ||
                 (op->kind == GROUP_JOIN && out->records.len > 0);
     if (told)

@@ -165,6 +165,8 @@ void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64
 void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, int64_t at_us, const char *how);
 void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us);
 void check_heartbeat(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us);
+/* The group is empty, has no offsets, and is removed: the next of this name counts its generations from 1 again. */
+void check_group_gone(struct sim *sim, struct str group_id);
 void check_owner(struct sim *sim, uint32_t group, int32_t generation, int32_t partition, const char *member);
 
 #endif
