@@ -95,17 +95,20 @@ def main(run, default_port, arguments=(), namespaces=()):
     Path(options.dir).mkdir(parents=True, exist_ok=True)
     test = Test(options)
     code = 1
+    reason = ""
     try:
         run(test)
         say("ok")
         code = 0
     except Failed as failed:
-        say(f"FAILED: {failed}")
+        reason = f"FAILED: {failed}"
     except Exception as error:  # whatever breaks a test is told, and its nodes are ended
-        say(f"FAILED: {type(error).__name__}: {error}")
+        reason = f"FAILED: {type(error).__name__}: {error}"
         traceback.print_exc(limit=8, file=sys.stdout)
     if code != 0:
+        say(reason)
         _tell_logs(test)
+        say(reason)  # once more: scripts/test shows the end of what a test wrote
     for cluster in test.clusters:
         cluster.__exit__()
     sys.exit(code)
