@@ -19,7 +19,7 @@ def files(*endings):
     except (OSError, subprocess.CalledProcessError):
         paths = [os.path.relpath(os.path.join(folder, name), ROOT)
                  for folder, folders, names in os.walk(ROOT) for name in names
-                 if not os.path.relpath(folder, ROOT).startswith("build") and "/.git" not in folder]
+                 if not os.path.relpath(folder, ROOT).startswith("build") and "/.git" not in folder and "__pycache__" not in folder]
     return sorted({p for p in paths if os.path.isfile(os.path.join(ROOT, p)) and (not endings or p.endswith(endings))})
 
 
