@@ -133,7 +133,7 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
     }
     c->in_len += (size_t)nread;
     c->in[c->in_len] = '\0';
-    if (strstr(c->in, "\r\n\r\n") != NULL || strstr(c->in, "\n\n") != NULL) {
+    if (memmem(c->in, c->in_len, "\r\n\r\n", 4) != NULL || memmem(c->in, c->in_len, "\n\n", 2) != NULL) {
         serve(c);
     } else if (c->in_len == REQUEST_BYTES) {
         client_close(c);

@@ -233,6 +233,22 @@ static bool check_changes(struct alteration *a)
     return true;
 }
 
+/* Configs of topics and groups, also of groups that do not exist, are state like any other; those of brokers raise the budget itself. */
+static bool check_budget(struct alteration *a)
+{
+    enum { OBJECT_BYTES = 160 };
+    int64_t growth = 0;
+    for (int32_t i = 0; i < a->changes.len; i++) {
+        const struct config_change *change = &a->changes.v[i];
+        growth += str_is_null(change->value) ? 0 : OBJECT_BYTES + a->asked->resource_name.len + change->name.len + change->value.len;
+    }
+    if (a->asked->resource_type == RESOURCE_BROKER || growth == 0 ||
+        budget_allows(a->d, 0, 0, growth + (int64_t)a->d->out->records.bytes)) {
+        return true;
+    }
+    return refuse(a, KAFKA_POLICY_VIOLATION, STR("The state has no room for more configs (muster.max.state.bytes)."));
+}
+
 static void write_changes(struct alteration *a)
 {
     for (int32_t i = 0; i < a->changes.len; i++) {
@@ -258,7 +274,7 @@ static bool alter_resource(struct alteration *a, bool validate_only)
             return false;
         }
     }
-    if (!check_changes(a)) {
+    if (!check_changes(a) || (!validate_only && !check_budget(a))) {
         return false;
     }
     if (!validate_only) {

@@ -191,6 +191,24 @@ void test_resources(void **state)
     assert_int_equal(f->records, 0);
 }
 
+/* Configs of groups that do not exist fill no memory beyond the budget; what is there can always be taken away. */
+void test_configs_within_the_budget(void **state)
+{
+    struct fixture *f = *state;
+    struct group_set_counts counts;
+    char group[16] = "g0";
+    int taken = 0;
+    group_set_counts(f->world.set, &counts);
+    f->world.settings.max_state_bytes = counts.bytes + 4096;
+    const char *answer = alter(f, GROUP, group, "consumer.session.timeout.ms", SET, "50000");
+    for (; strstr(answer, " 44 ") == NULL && taken < 100; taken++) {
+        snprintf(group, sizeof group, "g%d", taken + 1);
+        answer = alter(f, GROUP, group, "consumer.session.timeout.ms", SET, "50000");
+    }
+    assert_in_range(taken, 2, 30);
+    assert_string_equal(alter(f, GROUP, "g0", "consumer.session.timeout.ms", DELETE, NULL), "g0 0");
+}
+
 void test_operations(void **state)
 {
     struct fixture *f = *state;

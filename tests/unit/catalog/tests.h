@@ -19,6 +19,7 @@
     X(test_topic_values)                                                                                                                   \
     X(test_group_values)                                                                                                                   \
     X(test_resources)                                                                                                                      \
+    X(test_configs_within_the_budget)                                                                                                      \
     X(test_operations)                                                                                                                     \
     X(test_long_list)                                                                                                                      \
     X(test_several)                                                                                                                        \
