@@ -12,6 +12,7 @@ enum {
     HEARTBEAT_US = 300000,
     PATIENCE_US = 1500000, /* of an ordinary request */
     JOIN_PATIENCE_US = 6000000,
+    QUIET_PATIENCE_US = 150000,
     MEMBERS_MAX = SIM_CLIENTS_MAX
 };
 
@@ -28,7 +29,8 @@ enum {
     FENCED_INSTANCE_ID = 82
 };
 
-/* A reader asks any node, over and over, what the committers have written: who leads no more and does not know it would answer. */
+/* A reader asks any node, over and over, what two slow committers have written in a group of their own: who leads no more and does not know it would
+ * answer. They are slow because a commit in flight holds back reads. */
 enum client_kind { CLIENT_MEMBER, CLIENT_STATIC, CLIENT_COMMITTER, CLIENT_ADMIN, CLIENT_READER };
 enum client_state { CLIENT_DOWN, CLIENT_JOINING, CLIENT_SYNCING, CLIENT_STABLE };
 
@@ -245,6 +247,12 @@ static void send(struct sim_client *c, struct sim_request *r, int64_t patience_u
     sim_at(sim, sim->now_us + patience_us, give_up, c, c->serial);
 }
 
+/* Of the group that readers watch; who is not answered soon asks another node. */
+static bool quiet(const struct sim_client *c)
+{
+    return c->number >= SIM_QUIET_FROM && c->number < c->sim->options.clients;
+}
+
 static struct str own(struct sim_request *r, const char *text)
 {
     return arena_str(&r->arena, str_of(text));
@@ -354,7 +362,7 @@ static void send_commit(struct sim_client *c, int32_t partition)
     m->topics.v[0].partitions.v[0] = (struct offset_commit_request_partition){partition, c->value, -1, STR("")};
     r->request.op.request = m;
     c->sim->totals.commits++;
-    send(c, r, PATIENCE_US);
+    send(c, r, quiet(c) ? QUIET_PATIENCE_US : PATIENCE_US);
 }
 
 static void send_fetch(struct sim_client *c, int32_t partition)
@@ -373,7 +381,7 @@ static void send_fetch(struct sim_client *c, int32_t partition)
     m->topics.v[0].partition_indexes.len = 1;
     r->request.op.request = m;
     c->sim->totals.fetches++;
-    send(c, r, PATIENCE_US);
+    send(c, r, quiet(c) ? QUIET_PATIENCE_US : PATIENCE_US);
 }
 
 static void send_create(struct sim_client *c)
@@ -622,6 +630,14 @@ static void act_member(struct sim_client *c)
     }
 }
 
+static void act_quietly(struct sim_client *c)
+{
+    if (sim_chance(c->sim, 500000))
+        think_at(c, c->sim->now_us + sim_between(c->sim, 10000, 60000));
+    else
+        send_commit(c, 0);
+}
+
 static void act(struct sim_client *c)
 {
     struct sim *sim = c->sim;
@@ -638,14 +654,16 @@ static void act(struct sim_client *c)
         act_member(c);
         break;
     case CLIENT_COMMITTER:
-        if (sim_chance(sim, 600000))
+        if (quiet(c))
+            act_quietly(c);
+        else if (sim_chance(sim, 600000))
             send_commit(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
         else
             send_fetch(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
         break;
     case CLIENT_READER:
         c->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
-        send_fetch(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
+        send_fetch(c, 0);
         break;
     case CLIENT_ADMIN:
         if (!c->created || sim_chance(sim, 20000))
@@ -668,8 +686,8 @@ static enum client_kind kind_of(uint32_t number)
 {
     if (number == 0)
         return CLIENT_ADMIN;
-    if (number >= SIM_READERS_FROM)
-        return CLIENT_READER;
+    if (number >= SIM_QUIET_FROM)
+        return number < SIM_QUIET_FROM + 2 ? CLIENT_COMMITTER : CLIENT_READER;
     if (number % 6 == 1)
         return CLIENT_COMMITTER;
     return number % 6 == 2 ? CLIENT_STATIC : CLIENT_MEMBER;
@@ -678,8 +696,8 @@ static enum client_kind kind_of(uint32_t number)
 /* Committers have groups of their own: a group with members refuses simple commits. */
 static uint32_t group_of(const struct sim *sim, uint32_t number)
 {
-    if (kind_of(number) == CLIENT_READER)
-        return sim->options.groups + number % 2;
+    if (number >= SIM_QUIET_FROM)
+        return sim->options.groups + 2;
     return kind_of(number) == CLIENT_COMMITTER ? sim->options.groups + (number / 6) % 2 : number % sim->options.groups;
 }
 
@@ -688,7 +706,7 @@ void clients_start(struct sim *sim)
     /* One more for each final read. */
     size_t count = sim->options.clients + SIM_GROUPS_MAX * SIM_PARTITIONS;
     sim->clients = calloc(count, sizeof(*sim->clients));
-    MUSTER_CHECK(sim->clients != NULL && sim->options.groups + 2 <= SIM_GROUPS_MAX);
+    MUSTER_CHECK(sim->clients != NULL && sim->options.groups + 3 <= SIM_GROUPS_MAX);
     for (uint32_t i = 0; i < count; i++) {
         struct sim_client *c = &sim->clients[i];
         c->sim = sim;

@@ -87,7 +87,7 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    struct sim_options options = {.groups = 5, .clients = 28, .duration_us = 20000000, .faults = true};
+    struct sim_options options = {.groups = 5, .clients = 30, .duration_us = 20000000, .faults = true};
     struct sim_totals totals = {0};
     uint64_t from = 1, count = 0, passed = 0, failed = 0;
     bool want_minima = true, stop_at_first = false;
