@@ -482,11 +482,29 @@ static void take_input(struct sim_node *n, struct sim_input *input)
     }
 }
 
+/* Sockets have no order among each other: a thawed process may read its clients before it hears from its peers what has happened meanwhile. */
+static void clients_first(struct sim_node *n)
+{
+    struct sim_input *requests = NULL, **requests_end = &requests, *others = NULL, **others_end = &others;
+    for (struct sim_input *input = n->inbox, *next; input != NULL; input = next) {
+        next = input->next;
+        input->next = NULL;
+        struct sim_input ***end = input->kind == INPUT_REQUEST ? &requests_end : &others_end;
+        **end = input;
+        *end = &input->next;
+    }
+    *requests_end = others;
+    n->inbox_end = others != NULL ? others_end : requests_end;
+    n->inbox = requests;
+}
+
 static void run_turn(struct sim_node *n)
 {
     struct sim *sim = n->sim;
     sim->totals.turns++;
     expiry_turn(n);
+    if (n->inbox != NULL && sim_chance(sim, 300000))
+        clients_first(n);
     coord_turn_begin(n->coord, sim->now_us);
     core_tick(n->core, sim->now_us);
     while (n->inbox != NULL && !sim->failed) {
