@@ -10,7 +10,9 @@
 enum {
     OUT_MAX_RAFT = 32 << 20, /* beyond it messages are dropped: a frozen peer must not cost memory without end */
     OUT_MAX_BULK = 8 << 20,
-    BACKOFF_MIN_MS = 50,
+    BACKOFF_MIN_MS =
+        2, /* a dying process may take the first redial before its listener is gone, and reset it: the next one must not wait */
+    BACKOFF_STEPS = 9,
     BACKOFF_MAX_MS = 800,
     GREETING_TIMEOUT_MS = 5000,
     BULK_IDLE_MS = 60000
@@ -51,8 +53,8 @@ static void on_timer(uv_timer_t *timer)
 
 static void dial_later(struct uv_link *link)
 {
-    unsigned shift = link->failures < 5 ? link->failures : 5;
-    uint64_t wait_ms = BACKOFF_MIN_MS << shift;
+    unsigned shift = link->failures < BACKOFF_STEPS ? link->failures : BACKOFF_STEPS;
+    uint64_t wait_ms = (uint64_t)BACKOFF_MIN_MS << shift;
     link->failures++;
     uv_timer_start(&link->timer, on_timer, wait_ms < BACKOFF_MAX_MS ? wait_ms : BACKOFF_MAX_MS, 0);
 }
