@@ -10,7 +10,7 @@ static const struct {
     const char *name;
     uint64_t per_hundred;
 } minima[] = {
-    {"elections", 2000},      {"crashes", 200},           {"torn_tails", 3},     {"snapshots_installed", 5},
+    {"elections", 2000},      {"crashes", 200},           {"torn_tails", 3},      {"snapshots_installed", 5},
     {"snapshots_taken", 300}, {"gates_closed", 1000},     {"expiries", 100},      {"partitions", 200},
     {"pauses", 200},          {"commits_acked", 10000},   {"fast_elections", 20}, {"transfers", 20},
     {"clock_jumps", 50},      {"confirmed_reads", 10000}, {"generations", 500},   {"unknown_outcomes", 100},
