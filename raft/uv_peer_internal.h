@@ -39,7 +39,6 @@ struct uv_link {
     struct outgoing raft, bulk;
     uv_timer_t timer;  /* next dial of raft */
     unsigned failures; /* dials in a row that came to nothing */
-    bool was_up;       /* a connection ended, and no dial has told yet how the node is */
     bool dead;         /* refused since */
     bool have_address;
     struct sockaddr_storage address;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COORDINATOR_NOT_AVAILABLE = 15, LOAD_IN_PROGRESS = 14, NOT_COORDINATOR = 16, FIRES_A_TURN = 1000 };
+enum { FIRES_A_TURN = 1000 };
 
 static void shard_init(struct coord *c, uint32_t id)
 {

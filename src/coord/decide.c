@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-/* Kafka error numbers coord itself gives (protocol: error codes). */
-enum { UNKNOWN_SERVER_ERROR = -1, LOAD_IN_PROGRESS = 14, NOT_COORDINATOR = 16, INVALID_COMMIT_OFFSET_SIZE = 28 };
-
 int64_t shard_clock_ms(const struct shard *s)
 {
     return s->clock_base_ms + (s->coord->now_us - s->clock_base_us) / 1000;

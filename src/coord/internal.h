@@ -7,6 +7,15 @@
 
 #include "timer.h"
 
+/* The Kafka errors coord itself gives. */
+enum {
+    UNKNOWN_SERVER_ERROR = -1,
+    LOAD_IN_PROGRESS = 14,
+    COORDINATOR_NOT_AVAILABLE = 15,
+    NOT_COORDINATOR = 16,
+    INVALID_COMMIT_OFFSET_SIZE = 28
+};
+
 /* Where a request is. It is in exactly one list at any time. */
 enum request_state {
     REQUEST_NEW,

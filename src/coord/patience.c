@@ -5,7 +5,7 @@
  * answered), what coord asked itself, and a request in flight that arms timers once it is applied. */
 #include "internal.h"
 
-enum { COORDINATOR_NOT_AVAILABLE = 15, LOOK_US = 100 * 1000 };
+enum { LOOK_US = 100 * 1000 };
 
 static bool overdue(const struct shard *s, const struct coord_request *r)
 {

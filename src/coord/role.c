@@ -1,8 +1,6 @@
 /* Taking office and losing it. */
 #include "internal.h"
 
-enum { NOT_COORDINATOR = 16 };
-
 static void refuse_all(struct shard *s, struct request_list *l)
 {
     struct coord_request *r;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { NOT_COORDINATOR = 16, GROUPS_A_TURN = 64, MOST_OUTSTANDING = 256, RETRY_MS = 100 };
+enum { GROUPS_A_TURN = 64, MOST_OUTSTANDING = 256, RETRY_MS = 100 };
 
 struct internal {
     struct coord_request request;

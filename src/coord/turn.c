@@ -213,7 +213,7 @@ void turn_seal(struct shard *s)
         return;
     }
     /* A retriable error that makes clients look for the coordinator again: it is elsewhere, or the disks here refuse writes. */
-    flight_abandon(s, f, rc == MUSTER_E_NOT_LEADER ? 16 : 15);
+    flight_abandon(s, f, rc == MUSTER_E_NOT_LEADER ? NOT_COORDINATOR : COORDINATOR_NOT_AVAILABLE);
     s->coord->dirty = true;
 }
 

@@ -135,20 +135,7 @@ void draft_put(struct draft *t, const struct classic_member *m, int32_t place)
     t->joined_count += joined(t, m) ? 1 : 0;
     struct classic_member_key key = {.group_id = t->d->op->group_id, .member_id = m->member_id};
     struct classic_member_value value;
-    wire_init(&wire_classic_member_value, &value);
-    value.instance_id = m->instance_id;
-    value.client_id = m->client_id;
-    value.client_host = m->client_host;
-    value.session_timeout_ms = m->session_timeout_ms;
-    value.rebalance_timeout_ms = m->rebalance_timeout_ms;
-    value.join_generation = m->join_generation;
-    value.id_delivered = m->id_delivered;
-    value.protocols.len = m->protocol_count;
-    value.protocols.v = ARENA_NEW(t->d->arena, struct classic_member_value_classic_protocol, m->protocol_count);
-    for (int32_t i = 0; i < m->protocol_count; i++) {
-        value.protocols.v[i].name = m->protocols[i].name;
-        value.protocols.v[i].metadata = m->protocols[i].metadata;
-    }
+    classic_member_value_of(m, t->d->arena, &value);
     out_record(t->d, RECORD_CLASSIC_MEMBER, &key, 0, &value);
 }
 

@@ -12,6 +12,8 @@ int32_t pending_place(const struct classic *c, struct str member_id, bool *ret_f
 int32_t members_by_instance(const struct classic *c, struct str instance_id);
 
 bool member_supports(const struct classic_member *m, struct str protocol);
+/* The member as its record says it: for the entry that makes it and for snapshots, whose bytes must be the same. Views into the member; the list in the arena. */
+void classic_member_value_of(const struct classic_member *m, struct arena *arena, struct classic_member_value *ret);
 struct bytes member_metadata(const struct classic_member *m, struct str protocol); /* zero bytes when it does not support it */
 
 /* Generations stay positive. */

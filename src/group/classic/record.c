@@ -28,6 +28,24 @@ bool classic_record_group(const struct group *g, struct arena *arena, struct rec
     return true;
 }
 
+void classic_member_value_of(const struct classic_member *m, struct arena *arena, struct classic_member_value *ret)
+{
+    wire_init(&wire_classic_member_value, ret);
+    ret->instance_id = m->instance_id;
+    ret->client_id = m->client_id;
+    ret->client_host = m->client_host;
+    ret->session_timeout_ms = m->session_timeout_ms;
+    ret->rebalance_timeout_ms = m->rebalance_timeout_ms;
+    ret->join_generation = m->join_generation;
+    ret->id_delivered = m->id_delivered;
+    ret->protocols.len = m->protocol_count;
+    ret->protocols.v = ARENA_NEW(arena, struct classic_member_value_classic_protocol, m->protocol_count);
+    for (int32_t i = 0; i < m->protocol_count; i++) {
+        ret->protocols.v[i].name = m->protocols[i].name;
+        ret->protocols.v[i].metadata = m->protocols[i].metadata;
+    }
+}
+
 bool classic_record_member(const struct group *g, struct str member_id, struct arena *arena, struct record *ret)
 {
     const struct classic_member *m = classic_member_find(g, member_id);
@@ -36,20 +54,7 @@ bool classic_record_member(const struct group *g, struct str member_id, struct a
     }
     struct classic_member_key key = {.group_id = g->id, .member_id = m->member_id};
     struct classic_member_value value;
-    wire_init(&wire_classic_member_value, &value);
-    value.instance_id = m->instance_id;
-    value.client_id = m->client_id;
-    value.client_host = m->client_host;
-    value.session_timeout_ms = m->session_timeout_ms;
-    value.rebalance_timeout_ms = m->rebalance_timeout_ms;
-    value.join_generation = m->join_generation;
-    value.id_delivered = m->id_delivered;
-    value.protocols.len = m->protocol_count;
-    value.protocols.v = ARENA_NEW(arena, struct classic_member_value_classic_protocol, m->protocol_count);
-    for (int32_t i = 0; i < m->protocol_count; i++) {
-        value.protocols.v[i].name = m->protocols[i].name;
-        value.protocols.v[i].metadata = m->protocols[i].metadata;
-    }
+    classic_member_value_of(m, arena, &value);
     *ret = wire_record_encode(RECORD_CLASSIC_MEMBER, &key, 0, &value, arena);
     return true;
 }
