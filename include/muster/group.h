@@ -24,6 +24,8 @@ struct topics {
     bool (*by_id)(const void *ctx, struct uuid id, struct topic_view *ret);
     /* Whether a topic of that id was deleted (and not merely never seen). */
     bool (*was_deleted)(const void *ctx, struct uuid id);
+    /* The first topic after the name in order of names; null: the first of all. For regular expressions. */
+    bool (*next)(const void *ctx, struct str after, struct topic_view *ret);
 };
 
 /* Broker settings, from the node's configuration. Times in ms, sizes in bytes; defaults are Kafka's. */
@@ -42,6 +44,21 @@ struct group_settings {
     int32_t node_count;                          /* bounds replication factors, as brokers do */
     bool    commit_owned_only;                   /* muster.classic.commit.owned.only */
     bool    rebalance_on_partition_change;       /* muster.classic.rebalance.on.partition.change */
+    struct streams_settings {                    /* group.streams.*: what a group's own configs fall back to */
+        int32_t session_timeout_ms;              /* 45000 */
+        int32_t heartbeat_interval_ms;           /* 5000 */
+        int32_t assignment_interval_ms;          /* 1000: least time between two assignments */
+        int32_t initial_rebalance_delay_ms;      /* 3000: from the first join of an empty group to its assignment */
+        int32_t max_size;                        /* members of a group */
+        int32_t num_standby_replicas;            /* 0 */
+        int32_t num_warmup_replicas;             /* 2 */
+        int64_t acceptable_recovery_lag;         /* 10000 records */
+        int32_t task_offset_interval_ms;         /* 60000 */
+        struct str rack_aware_assignment_tags;   /* "": keys of client tags, comma-separated */
+        bool    assignor_offload;                /* true: the assignor runs beside the loop, as a job */
+        int32_t initialize_timeout_ms;           /* muster.streams.initialize.timeout.ms: how long the member that was asked may take; -1: its rebalance timeout */
+        int32_t max_subtopologies, max_topology_topics;   /* bounds of a topology that is accepted */
+    } streams;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
     int64_t max_state_bytes;
     int64_t reserved_groups, reserved_members, reserved_bytes;   /* what decisions in flight will take; coord keeps count */
@@ -58,11 +75,18 @@ enum group_op_kind {
     GROUP_OFFSET_DELETE,     /* struct offset_delete_request */
     GROUP_DESCRIBE,          /* NULL: the group of group_id */
     GROUP_DELETE,            /* NULL */
+    GROUP_STREAMS_HEARTBEAT, /* struct streams_group_heartbeat_request */
+    GROUP_STREAMS_DESCRIBE,  /* NULL; the version says what is shown */
+    GROUP_STREAMS_TOPOLOGY,  /* struct streams_group_topology_request */
+    GROUP_STREAMS_INITIALIZE,/* struct streams_group_initialize_request */
+    GROUP_STREAMS_DESCRIPTION, /* struct streams_group_topology_description_update_request */
     /* Not from clients. */
     GROUP_TIMER,             /* `timer` fired */
     GROUP_TAKEOVER,          /* this node has become the group's coordinator: drop what no client can know of */
     GROUP_RETENTION,         /* expire the group's offsets, and the group when nothing is left */
     GROUP_TOPICS_CHANGED,    /* the catalogue changed: drop offsets of deleted topics, rebalance where configured */
+    GROUP_JOB_DONE,          /* `job` ran */
+    GROUP_TOPICS_CREATED,    /* topics that a decision wished for (group_out.create) were asked for; `created` says how it went */
     /* Shard 0. */
     CATALOG_CREATE_TOPICS,       /* struct create_topics_request */
     CATALOG_CREATE_PARTITIONS,   /* struct create_partitions_request */
@@ -91,7 +115,10 @@ enum group_timer_kind {
     GROUP_TIMER_REBALANCE,       /* the join phase is over: drop members that have not rejoined */
     GROUP_TIMER_INITIAL_DELAY,   /* the first join of an empty group has waited long enough */
     GROUP_TIMER_SYNC,            /* members that have not sent SyncGroup by the rebalance timeout are removed */
-    GROUP_TIMER_PENDING_ID       /* an id handed out with MEMBER_ID_REQUIRED was not used */
+    GROUP_TIMER_PENDING_ID,      /* an id handed out with MEMBER_ID_REQUIRED was not used */
+    /* Streams groups; sessions are GROUP_TIMER_SESSION. */
+    GROUP_TIMER_REVOKE,          /* member_id was told to give tasks up and has not said that it did; epoch: its member epoch then */
+    GROUP_TIMER_ASSIGN           /* the initial delay or the assignment interval is over; epoch: not used */
 };
 /* A timer is named by kind, group and member; arming it again replaces it. What the decision needs when it fires travels in it. */
 struct group_timer {
@@ -119,7 +146,10 @@ struct group_op {
     const struct topics *topics;
     const struct group_set *catalog;             /* shard 0's state as applied on this node (group configs live there) */
     const struct group_settings *settings;
+    const struct group_job *job;                 /* GROUP_JOB_DONE */
+    const struct topics_created *created;        /* GROUP_TOPICS_CREATED; and for a request that waited for topics (see group_out.create) when it is decided again; else NULL */
 };
+struct topics_created { struct str failure; };   /* null: all are there; else "name (cause), ..." for people */
 
 /* ---- what decide says ------------------------------------------------------------------------------------------------- */
 
@@ -141,6 +171,11 @@ struct group_out {
     struct str reason;                           /* the client's own reason, where it gave one */
     struct group_timer_wish *timers;             /* armed when the records are applied, or at once without records; in the arena */
     size_t timer_count;
+    bool assign;                                 /* the group's assignor is due: run a GROUP_JOB_ASSIGN on the state as it is once the records are applied */
+    bool resolve;                                /* its regular expressions have to be matched against the topics: the same with GROUP_JOB_RESOLVE */
+    /* Topics to be made, or NULL; in the arena. One such wish of a group is under way at a time, later ones are dropped. With verdict GROUP_WAIT the request
+     * is decided again, from the beginning, when the topics are there (applied on this node) or could not be made. */
+    const struct create_topics_request *create;
     bool more;                                   /* a sliced operation (GROUP_DELETE, RETENTION, TOPICS_CHANGED) is not finished: ask again after apply */
 };
 
@@ -148,6 +183,19 @@ struct group_out {
 void group_decide(const struct group_set *set, const struct group_op *op, struct arena *arena, struct group_out *ret);
 /* The answer of that op with a coordinator error (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, ...) in every place a client of that version looks. */
 void group_refuse(const struct group_op *op, int16_t error, struct arena *arena, struct group_out *ret);
+
+/* ---- jobs: what takes too long for the loop ------------------------------------------------------------------------------- */
+
+/* A copy of what the work needs, made on the loop; the work, pure, on any thread; its result, brought back as GROUP_JOB_DONE. A job carries the group's epoch:
+ * a result that is too late decides nothing. */
+enum group_job_kind { GROUP_JOB_ASSIGN, GROUP_JOB_RESOLVE };
+struct group_job;
+/* NULL when there is nothing to do (the group is gone, nothing is due). Reads set, op->topics, op->catalog, op->settings and op->clock_ms; op->group_id names the group. */
+struct group_job *group_job_new(const struct group_set *set, const struct group_op *op, enum group_job_kind kind);
+void group_job_run(struct group_job *job);
+void group_job_free(struct group_job *job);              /* NULL is fine */
+enum group_job_kind group_job_kind(const struct group_job *job);
+struct str group_job_group(const struct group_job *job);
 
 /* ---- state -------------------------------------------------------------------------------------------------------------- */
 
@@ -176,14 +224,14 @@ uint64_t group_set_catalog_index(const struct group_set *set);   /* shard 0: ind
 struct group_set_counts { int64_t groups, members, offsets, topics, bytes; };
 void group_set_counts(const struct group_set *set, struct group_set_counts *ret);
 
-/* The timers a new coordinator arms: every one in full. */
-void group_set_timers(const struct group_set *set, const struct group_settings *settings, void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+/* The timers a new coordinator arms: every one in full. catalog: shard 0's state as applied here, for group configs; clock_ms: the shard clock. */
+void group_set_timers(const struct group_set *set, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms, void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
 /* Group ids in order: the first one after `after` (null: the first of all); null at the end. Borrowed until the next apply. */
 struct str group_set_next(const struct group_set *set, struct str after);
 /* Whether the group needs a GROUP_TAKEOVER (it is in a join phase). */
 bool group_needs_takeover(const struct group_set *set, struct str group_id);
 
-struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic", state "Stable": Kafka's words */
+struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic" or "streams", state "Stable": Kafka's words */
 bool group_listing(const struct group_set *set, struct str group_id, struct group_listing *ret);
 
 /* ---- snapshots: the state as records ------------------------------------------------------------------------------------- */

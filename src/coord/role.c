@@ -88,7 +88,7 @@ static void take_office(struct shard *s)
     s->clock_base_ms = group_set_clock(s->set);
     s->clock_base_us = s->coord->now_us;
     timer_set_clear(&s->timers);
-    group_set_timers(s->set, &s->coord->settings, arm_in_full, s);
+    group_set_timers(s->set, s->coord->shards[0].set, &s->coord->settings, shard_clock_ms(s), arm_in_full, s);
     handover_take(s);
     barrier_reset(s);
     s->topics_due = (uint64_t)group_set_cursor(s->set) < s->coord->catalog_index;

@@ -12,11 +12,18 @@ enum group_op_class group_op_class(enum group_op_kind kind)
     case GROUP_LEAVE:
     case GROUP_TIMER:
     case GROUP_TAKEOVER:
+    case GROUP_STREAMS_HEARTBEAT:
+    case GROUP_STREAMS_INITIALIZE:
+    case GROUP_STREAMS_DESCRIPTION:
+    case GROUP_JOB_DONE:
+    case GROUP_TOPICS_CREATED:
         return GROUP_CLASS_MEMBERSHIP;
     case GROUP_OFFSET_COMMIT:
         return GROUP_CLASS_COMMIT;
     case GROUP_OFFSET_FETCH:
     case GROUP_DESCRIBE:
+    case GROUP_STREAMS_DESCRIBE:
+    case GROUP_STREAMS_TOPOLOGY:
         return GROUP_CLASS_READ;
     case GROUP_OFFSET_DELETE:
     case GROUP_DELETE:
@@ -47,10 +54,17 @@ const char *group_op_name(enum group_op_kind kind)
         [GROUP_OFFSET_DELETE] = "offset_delete",
         [GROUP_DESCRIBE] = "describe",
         [GROUP_DELETE] = "delete",
+        [GROUP_STREAMS_HEARTBEAT] = "streams_heartbeat",
+        [GROUP_STREAMS_DESCRIBE] = "streams_describe",
+        [GROUP_STREAMS_TOPOLOGY] = "streams_topology",
+        [GROUP_STREAMS_INITIALIZE] = "streams_initialize",
+        [GROUP_STREAMS_DESCRIPTION] = "streams_description",
         [GROUP_TIMER] = "timer",
         [GROUP_TAKEOVER] = "takeover",
         [GROUP_RETENTION] = "retention",
         [GROUP_TOPICS_CHANGED] = "topics_changed",
+        [GROUP_JOB_DONE] = "job_done",
+        [GROUP_TOPICS_CREATED] = "topics_created",
         [CATALOG_CREATE_TOPICS] = "create_topics",
         [CATALOG_CREATE_PARTITIONS] = "create_partitions",
         [CATALOG_DELETE_TOPICS] = "delete_topics",
@@ -126,6 +140,14 @@ static void dispatch(struct decision *d)
         return;
     case GROUP_TOPICS_CHANGED:
         decide_topics_changed(d);
+        return;
+    case GROUP_STREAMS_HEARTBEAT:
+    case GROUP_STREAMS_DESCRIBE:
+    case GROUP_STREAMS_TOPOLOGY:
+    case GROUP_STREAMS_INITIALIZE:
+    case GROUP_STREAMS_DESCRIPTION:
+    case GROUP_JOB_DONE:
+    case GROUP_TOPICS_CREATED:
         return;
     case CATALOG_CREATE_TOPICS:
     case CATALOG_CREATE_PARTITIONS:

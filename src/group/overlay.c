@@ -14,11 +14,11 @@ struct group_set *group_overlay_new(const struct group_set *base, struct str gro
     const struct group *g = group_find(base, group_id);
     if (g != NULL) {
         struct group *copy = group_find_or_add(overlay, group_id);
-        copy->type = g->type;
         copy->revision = g->revision;
         copy->phase = g->phase;
         copy->offset_count = g->offset_count;
         classic_clone(overlay, copy, g);
+        streams_clone(overlay, copy, g);
     }
     overlay->counts = base->counts;
     return overlay;

@@ -277,6 +277,13 @@ static const void *refuse(const struct refusal *f)
         return refuse_register_node(f);
     case CATALOG_PRODUCER_ID:
         return refuse_producer_id(f);
+    case GROUP_STREAMS_HEARTBEAT:
+    case GROUP_STREAMS_DESCRIBE:
+    case GROUP_STREAMS_TOPOLOGY:
+    case GROUP_STREAMS_INITIALIZE:
+    case GROUP_STREAMS_DESCRIPTION:
+    case GROUP_JOB_DONE:
+    case GROUP_TOPICS_CREATED:
     case GROUP_TIMER:
     case GROUP_TAKEOVER:
     case GROUP_RETENTION:

@@ -108,7 +108,6 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     g = pool_get(set->pool, sizeof *g);
     g->id = pool_str(set->pool, id);
     g->id_hash = id_hash(set, id);
-    g->type = GROUP_CLASSIC;
     g->classic.protocol_type = STR("");
     g->classic.protocol_name = STR_NULL;
     g->classic.leader = STR_NULL;
@@ -123,6 +122,7 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
 static void group_free(struct group_set *set, struct group *g)
 {
     classic_free(set, g);
+    streams_free(set, g);
     if (set->base == NULL) {
         offsets_free(set, g);
     }
@@ -137,7 +137,7 @@ static void group_free(struct group_set *set, struct group *g)
 void group_remove_if_gone(struct group_set *set, struct group *g)
 {
     const struct classic *c = &g->classic;
-    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0) {
+    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && g->streams == NULL) {
         group_free(set, g);
     }
 }

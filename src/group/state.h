@@ -12,6 +12,8 @@
 #include <bsd/sys/tree.h>
 #include <muster/group.h>
 
+#include "modern/units.h"
+
 /* ---- offsets (src/group/offsets) -------------------------------------------------------------------------------------- */
 
 struct topic_name { /* interned: one per name in the set, counted */
@@ -87,23 +89,134 @@ struct classic {
     uint64_t record_hash;
 };
 
+/* ---- members of the new protocols (src/group/modern, src/group/streams) ------------------------------------------------------ */
+
+/* What a member said of itself. Immutable once made and counted, as all parts of a slot, so that overlays can share them. */
+struct key_value {
+    struct str key, value;
+};
+struct modern_member {
+    int32_t references;
+    size_t bytes;
+    struct str instance_id, rack_id; /* null: none */
+    struct str client_id, client_host;
+    int32_t rebalance_timeout_ms;
+    /* streams */
+    int32_t topology_epoch;
+    struct str process_id;
+    struct str endpoint_host; /* null: no endpoint */
+    uint16_t endpoint_port;
+    struct key_value *tags; /* as sent */
+    int32_t tag_count;
+    uint64_t record_hash;
+};
+struct modern_target {
+    struct held *held;
+    uint64_t record_hash;
+};
+struct modern_current { /* member_position (reconcile.h), kept */
+    int32_t references;
+    int32_t epoch, previous_epoch;
+    int8_t state;
+    struct held *assigned, *revoking;
+    uint64_t record_hash;
+};
+struct task_offset {
+    struct str subtopology;
+    int32_t partition;
+    int64_t offset;
+};
+struct modern_offsets { /* StreamsTaskOffsets */
+    int32_t references;
+    size_t bytes;
+    struct task_offset *offsets, *end_offsets; /* as sent */
+    int32_t offset_count, end_offset_count;
+    uint64_t record_hash;
+};
+/* A place for one member id; each part NULL while its record is not live. */
+struct modern_slot {
+    struct str member_id;
+    struct modern_member *member;
+    struct modern_target target; /* held NULL: none */
+    struct modern_current *current;
+    struct modern_offsets *offsets;
+};
+struct modern_regex { /* ConsumerGroupRegularExpression: which topics it matched; streams groups use it, too */
+    int32_t references;
+    size_t bytes;
+    struct str regex;
+    struct str_array topics; /* in order of names */
+    int64_t version, timestamp;
+    uint64_t record_hash;
+};
+
+struct streams_topology { /* the record, decoded, in one block of the pool */
+    int32_t references;
+    size_t bytes;
+    const struct streams_group_topology_value *value;
+    uint64_t record_hash;
+};
+struct streams_description {
+    int32_t references;
+    struct bytes value; /* as logged, behind its version */
+    int32_t topology_epoch;
+    uint64_t record_hash;
+};
+
+/* A streams group; all of it while any of its records is live. */
+struct streams {
+    bool exists; /* a StreamsGroupMetadata record is live */
+    int32_t epoch;
+    int64_t metadata_hash;
+    int32_t validated_topology_epoch; /* -1: none */
+    struct key_value *configs;        /* the assignor's configs at the last bump; NULL with count -1: not kept */
+    int32_t config_count;
+    int32_t stored_description_epoch, failed_description_epoch;
+    int32_t endpoint_epoch;
+    struct str shutdown_member;     /* null: nobody asked */
+    int8_t problem;                 /* enum topology_problem; -1: none */
+    struct str problem_detail;      /* null when none */
+    int64_t assign_not_before_ms;   /* shard clock; 0: no delay */
+    int64_t empty_since_ms;         /* shard clock; -1: has members */
+    struct str initializing_member; /* null: nobody was asked for the topology */
+    int64_t initialize_until_ms;
+    uint64_t record_hash;
+    bool has_assignment; /* a StreamsGroupTargetAssignmentMetadata record is live */
+    int32_t assignment_epoch;
+    int64_t assignment_wall_ms, assignment_clock_ms;
+    uint64_t assignment_hash;
+    struct streams_topology *topology;       /* NULL: none */
+    struct streams_description *description; /* NULL: none */
+    struct modern_slot *slots;               /* by member id */
+    int32_t slot_count, slot_capacity;
+    int32_t member_count;          /* slots with a member */
+    struct modern_regex **regexes; /* by regex */
+    int32_t regex_count, regex_capacity;
+};
+
 /* ---- a group ---------------------------------------------------------------------------------------------------------------- */
 
-enum group_type { GROUP_CLASSIC }; /* consumer and streams follow */
+enum group_type { GROUP_CLASSIC, GROUP_STREAMS }; /* consumer follows */
 
 struct group {
     RB_ENTRY(group) link; /* by id */
     struct group *chain;  /* in the lookup table */
     uint64_t id_hash;
     struct str id;
-    enum group_type type;
     int64_t revision;
     uint64_t phase;
     struct classic classic;
+    struct streams *streams; /* NULL: no record of a streams group is live */
     struct offset_tree offsets;
     int64_t offset_count;
 };
 RB_HEAD(group_tree, group);
+
+/* Follows from what is live, so that the order of records does not matter (KAFKA-20254): streams, if its StreamsGroupMetadata is; else classic. */
+static inline enum group_type group_type(const struct group *g)
+{
+    return g->streams != NULL && g->streams->exists ? GROUP_STREAMS : GROUP_CLASSIC;
+}
 
 /* ---- catalogue (src/group/catalog) ---------------------------------------------------------------------------------------------- */
 
@@ -159,6 +272,24 @@ void classic_apply_assignment(const struct apply_context *c, const struct classi
                               const struct classic_assignment_value *value);
 void classic_apply_pending_id(const struct apply_context *c, const struct classic_pending_id_key *key,
                               const struct classic_pending_id_value *value);
+void streams_apply_group(const struct apply_context *c, const struct streams_group_metadata_key *key,
+                         const struct streams_group_metadata_value *value);
+void streams_apply_member(const struct apply_context *c, const struct streams_group_member_metadata_key *key,
+                          const struct streams_group_member_metadata_value *value);
+void streams_apply_assignment(const struct apply_context *c, const struct streams_group_target_assignment_metadata_key *key,
+                              const struct streams_group_target_assignment_metadata_value *value);
+void streams_apply_target(const struct apply_context *c, const struct streams_group_target_assignment_member_key *key,
+                          const struct streams_group_target_assignment_member_value *value);
+void streams_apply_current(const struct apply_context *c, const struct streams_group_current_member_assignment_key *key,
+                           const struct streams_group_current_member_assignment_value *value);
+void streams_apply_topology(const struct apply_context *c, const struct streams_group_topology_key *key,
+                            const struct streams_group_topology_value *value);
+void streams_apply_task_offsets(const struct apply_context *c, const struct streams_task_offsets_key *key,
+                                const struct streams_task_offsets_value *value);
+void streams_apply_description(const struct apply_context *c, const struct streams_topology_description_key *key,
+                               const struct streams_topology_description_value *value);
+void streams_apply_regex(const struct apply_context *c, const struct consumer_group_regular_expression_key *key,
+                         const struct consumer_group_regular_expression_value *value);
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value);
 void catalog_apply(const struct apply_context *c, const struct wire_decoded_record *record);
 
@@ -176,6 +307,15 @@ bool classic_record_pending_id(const struct group *g, struct str member_id, stru
 /* The first member or pending id whose id follows; id null: the first. NULL at the end. */
 const struct classic_member *classic_member_after(const struct group *g, struct str member_id);
 const struct classic_pending_id *classic_pending_after(const struct group *g, struct str member_id);
+
+void streams_free(struct group_set *set, struct group *g);                           /* all of it, without records; NULL streams is fine */
+void streams_clone(struct group_set *to, struct group *copy, const struct group *g); /* into a fresh group; parts of members are shared */
+/* The live records in the order of snapshots: the group's own (17, 20, 23, description), regular expressions, then member by member (19, 21, 22, offsets). The record
+ * after the key (null: the first), whether or not that key is live; false at the end. The one of that very key; false when it is not live. */
+bool streams_record_after(const struct group *g, struct bytes key, struct arena *arena, struct record *ret);
+bool streams_record(const struct group *g, struct bytes key, struct arena *arena, struct record *ret);
+int streams_key_cmp(struct bytes a, struct bytes b); /* that order; both keys of one group */
+bool streams_is_gone(const struct streams *s);       /* no record is live */
 
 void offsets_free(struct group_set *set, struct group *g); /* the group's offsets, without records: counts only */
 /* The group's first offset after (topic, partition); topic null: the first of all. NULL at the end. */
@@ -234,6 +374,31 @@ void classic_tombstones(struct decision *d, const struct group *g); /* of every 
 int16_t classic_may_delete(const struct group *g);
 const char *classic_state_name(enum classic_state state); /* "Stable": Kafka's words */
 void classic_timers(const struct group *g, const struct group_settings *settings,
+                    void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+
+void streams_decide_heartbeat(struct decision *d);
+void streams_decide_describe(struct decision *d);
+void streams_decide_topology(struct decision *d);
+void streams_decide_initialize(struct decision *d);
+void streams_decide_description(struct decision *d);
+void streams_decide_timer(struct decision *d); /* a timer of a streams group, sessions too */
+void streams_decide_topics_changed(struct decision *d);
+void streams_decide_topics_created(struct decision *d);
+void streams_decide_job_done(struct decision *d);
+/* As their classic namesakes, for groups of type GROUP_STREAMS. ret_member: the member that commits, NULL for commits from outside: each partition then has to
+ * pass streams_may_commit_partition(). */
+int16_t streams_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,
+                           const struct modern_slot **ret_member);
+int16_t streams_may_commit_partition(struct decision *d, const struct group *g, const struct modern_slot *m, int32_t epoch,
+                                     struct str topic, int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
+int16_t streams_may_fetch(struct decision *d, const struct group *g,
+                          const struct offset_fetch_request_group *request); /* v9: member and epoch */
+bool streams_subscribed(const struct group *g, struct str topic);            /* a member's topology reads it */
+void streams_tombstones(struct decision *d, const struct group *g);          /* of every record of the streams group, its own last */
+int16_t streams_may_delete(const struct group *g);
+const char *streams_state_name(const struct group *g,
+                               bool standard); /* standard: as clients of Kafka know it ("NotReady"); else "Initializing" too */
+void streams_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
 
 void offsets_decide_commit(struct decision *d);

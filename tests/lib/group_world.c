@@ -62,6 +62,22 @@ static bool was_deleted(const void *ctx, struct uuid id)
     return t != NULL && t->deleted;
 }
 
+static bool next_topic(const void *ctx, struct str after, struct topic_view *ret)
+{
+    const struct world *w = ctx;
+    const struct world_topic *best = NULL;
+    for (int i = 0; i < w->topic_count; i++) {
+        const struct world_topic *t = &w->topic[i];
+        if (!t->deleted && str_cmp(str_of(t->name), after) > 0 && (best == NULL || str_cmp(str_of(t->name), str_of(best->name)) < 0)) {
+            best = t;
+        }
+    }
+    if (best != NULL) {
+        topic_view(best, ret);
+    }
+    return best != NULL;
+}
+
 void world_topic_set(struct world *w, const char *name, int32_t partitions)
 {
     struct world_topic *t = NULL;
@@ -102,8 +118,21 @@ void world_init(struct world *w, const struct world_events *events)
                                           .default_replication_factor = 1,
                                           .max_partitions_per_topic = 10000,
                                           .max_topics = 10000,
-                                          .node_count = 3};
-    w->topics = (struct topics){.ctx = w, .by_name = by_name, .by_id = by_id, .was_deleted = was_deleted};
+                                          .node_count = 3,
+                                          .streams = {.session_timeout_ms = 45000,
+                                                      .heartbeat_interval_ms = 5000,
+                                                      .assignment_interval_ms = 1000,
+                                                      .initial_rebalance_delay_ms = 3000,
+                                                      .max_size = INT32_MAX,
+                                                      .num_warmup_replicas = 2,
+                                                      .acceptable_recovery_lag = 10000,
+                                                      .task_offset_interval_ms = 60000,
+                                                      .rack_aware_assignment_tags = STR(""),
+                                                      .assignor_offload = true,
+                                                      .initialize_timeout_ms = -1,
+                                                      .max_subtopologies = 1000,
+                                                      .max_topology_topics = 10000}};
+    w->topics = (struct topics){.ctx = w, .by_name = by_name, .by_id = by_id, .was_deleted = was_deleted, .next = next_topic};
     w->check = true;
     arena_init(&w->scratch, 0);
 }
@@ -498,7 +527,7 @@ void world_failover(struct world *w)
 {
     refuse_waiting(w);
     timers_clear(w);
-    group_set_timers(w->set, &w->settings, timer_arm, w);
+    group_set_timers(w->set, w->set, &w->settings, w->now_ms, timer_arm, w);
     struct arena ids;
     arena_init(&ids, 0);
     for (struct str id = group_set_next(w->set, STR_NULL); !str_is_null(id); id = group_set_next(w->set, id)) {

@@ -29,9 +29,15 @@ static bool view_was_deleted(const void *ctx, struct uuid id)
     return entry_find(shard0->catalog, deleted_key(id, key)) != NULL;
 }
 
+static bool view_next(const void *ctx, struct str after, struct topic_view *ret)
+{
+    const struct group_set *shard0 = ctx;
+    return topic_give(topic_after(shard0->catalog, after), ret);
+}
+
 void catalog_topics(const struct group_set *shard0, struct topics *ret)
 {
-    *ret = (struct topics){.ctx = shard0, .by_name = view_by_name, .by_id = view_by_id, .was_deleted = view_was_deleted};
+    *ret = (struct topics){.ctx = shard0, .by_name = view_by_name, .by_id = view_by_id, .was_deleted = view_was_deleted, .next = view_next};
 }
 
 static bool catalog_give(const struct topic *t, struct catalog_topic *ret)

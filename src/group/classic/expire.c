@@ -125,6 +125,10 @@ void classic_decide_timer(struct decision *d)
     case GROUP_TIMER_INITIAL_DELAY:
         initial_delay(&t);
         break;
+    case GROUP_TIMER_REVOKE:
+    case GROUP_TIMER_ASSIGN:
+        done(&t, RULE(SESSION_MOOT)); /* of a streams group that is none any more */
+        break;
     }
 }
 
