@@ -411,7 +411,7 @@ int client_metadata(struct client *c, const struct str *topics, int count, struc
     return MUSTER_E_OK;
 }
 
-static bool is_coordinator_trouble(int16_t error)
+bool client_coordinator_moves(int16_t error)
 {
     return error == KAFKA_COORDINATOR_LOAD_IN_PROGRESS || error == KAFKA_COORDINATOR_NOT_AVAILABLE || error == KAFKA_NOT_COORDINATOR;
 }
@@ -450,7 +450,7 @@ int client_coordinator(struct client *c, struct str group, struct arena *arena, 
     *ret_error = 0;
     for (int attempt = 0;; attempt++) {
         rc = ask_coordinator(c, group, arena, ret, ret_error);
-        if (rc < 0 || !is_coordinator_trouble(*ret_error) || !client_pause(c, attempt)) {
+        if (rc < 0 || !client_coordinator_moves(*ret_error) || !client_pause(c, attempt)) {
             return rc;
         }
     }
@@ -472,7 +472,7 @@ int client_group_call(struct client *c, struct str group, const struct client_ca
         }
         rc = client_node_call(c, node, call, arena, ret);
         bool again =
-            rc == MUSTER_E_REFUSED || (rc == MUSTER_E_CLOSED && !call->changes) || (rc == 0 && is_coordinator_trouble(error_of(*ret)));
+            rc == MUSTER_E_REFUSED || (rc == MUSTER_E_CLOSED && !call->changes) || (rc == 0 && client_coordinator_moves(error_of(*ret)));
         if (!again || !client_pause(c, attempt)) {
             return rc;
         }

@@ -58,6 +58,9 @@ struct client_node *client_node_by_id(struct client *c, int32_t id); /* NULL whe
 /* The n-th broker of the newest Metadata, NULL behind the last. */
 struct client_node *client_broker(struct client *c, int n);
 
+/* Whether the error says that a shard's leader moved, loads or is missing: the same request may succeed a little later. */
+bool client_coordinator_moves(int16_t error);
+
 /* Waits a little before another attempt; false when the deadline leaves no room. The wait grows with the attempt. */
 bool client_pause(const struct client *c, int attempt);
 

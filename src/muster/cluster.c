@@ -365,22 +365,11 @@ struct transfer {
     int32_t shard, to; /* to -1: whichever node is best placed */
     int32_t from;      /* -1: nobody led */
     int64_t term;
-    struct cluster_view *cluster; /* as last seen */
+    struct cluster_view *cluster;   /* as last seen */
+    const struct node_view *leader; /* in it; NULL: none */
+    int16_t refusal;                /* of the last request */
+    const char *refusal_text;
 };
-
-/* Leader of the shard as its nodes tell; -1: none. */
-static int32_t current_leader(struct client *c, const struct transfer *t, struct arena *arena, int64_t *ret_term)
-{
-    if (fetch_cluster(c, arena, t->cluster) < 0) {
-        return -1;
-    }
-    const struct node_view *leader = leader_of(t->cluster, t->shard);
-    if (leader == NULL) {
-        return -1;
-    }
-    *ret_term = shard_on(leader, t->shard)->term;
-    return leader->id;
-}
 
 static void print_transferred(struct cli *cli, const struct transfer *t, int32_t leader)
 {
@@ -397,26 +386,26 @@ static void print_transferred(struct cli *cli, const struct transfer *t, int32_t
     }
 }
 
-static int await_leader(struct cli *cli, struct client *c, const struct transfer *t)
+static bool arrived(const struct transfer *t)
 {
-    for (int attempt = 0;; attempt++) {
-        int64_t term = t->term;
-        int32_t leader = current_leader(c, t, &cli->arena, &term);
-        if (leader >= 0 && (t->to >= 0 ? leader == t->to : leader != t->from)) {
-            print_transferred(cli, t, leader);
-            return CLI_OK;
-        }
-        if (leader == t->from && term > t->term + 1) {
-            return cli_fail(cli, CLI_FAILED, "shard %d was handed over and moved back to node %d, its home", t->shard, leader);
-        }
-        if (!client_pause(c, attempt)) {
-            return cli_fail(cli, CLI_FAILED, "shard %d: the transfer did not succeed in time; %s %d", t->shard,
-                            leader >= 0 ? "it is led by node" : "it has no leader, was led by node", leader >= 0 ? leader : t->from);
-        }
-    }
+    return t->leader != NULL && (t->to >= 0 ? t->leader->id == t->to : t->leader->id != t->from);
 }
 
-static int send_transfer(struct cli *cli, struct client *c, const struct transfer *t)
+static int not_in_time(struct cli *cli, const struct transfer *t)
+{
+    if (arrived(t)) {
+        return cli_fail(cli, CLI_FAILED, "shard %d: node %d leads it but does not serve it yet", t->shard, t->leader->id);
+    }
+    if (t->refusal != 0) {
+        return cli_fail(cli, CLI_FAILED, "shard %d: %s", t->shard, t->refusal_text);
+    }
+    return cli_fail(cli, CLI_FAILED, "shard %d: the transfer did not succeed in time; %s %d", t->shard,
+                    t->leader != NULL ? "it is led by node" : "it has no leader, was led by node",
+                    t->leader != NULL ? t->leader->id : t->from);
+}
+
+/* CLI_OK also when the shard's leader says that it cannot just now: it has just taken office, or is handing over already. */
+static int send_transfer(struct cli *cli, struct client *c, struct transfer *t)
 {
     struct transfer_shard_request request;
     const void *answer = NULL;
@@ -424,39 +413,53 @@ static int send_transfer(struct cli *cli, struct client *c, const struct transfe
     request.shard = t->shard;
     request.node_id = t->to;
     struct client_call call = {.key = API_KEY_TRANSFER_SHARD, .max_version = -1, .request = &request, .changes = true};
-    struct client_node *node = t->from >= 0 ? client_node_by_id(c, t->from) : NULL;
+    struct client_node *node = t->leader != NULL ? client_node_by_id(c, t->leader->id) : NULL;
     int rc = node != NULL ? client_node_call(c, node, &call, &cli->arena, &answer) : client_any_call(c, &call, &cli->arena, &answer, NULL);
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
     const struct transfer_shard_response *response = answer;
-    if (response->error_code != 0) {
-        return cli_fail(cli, CLI_FAILED, "shard %d: %s", t->shard,
-                        kafka_error_text(response->error_code, response->error_message, &cli->arena));
-    }
-    return await_leader(cli, c, t);
+    t->refusal = response->error_code;
+    t->refusal_text = kafka_error_text(response->error_code, response->error_message, &cli->arena);
+    return t->refusal == 0 || client_coordinator_moves(t->refusal) ? CLI_OK : not_in_time(cli, t);
 }
 
-static int transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+static int first_look(struct cli *cli, struct client *c, struct transfer *t)
 {
-    struct transfer t = {.shard = shard, .to = to, .from = -1, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
-    int rc = fetch_cluster(c, &cli->arena, t.cluster);
+    int rc = fetch_cluster(c, &cli->arena, t->cluster);
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
-    if (shard >= t.cluster->shard_count) {
-        return cli_fail(cli, CLI_FAILED, "there is no shard %d: the cluster has %d", shard, t.cluster->shard_count);
+    if (t->shard >= t->cluster->shard_count) {
+        return cli_fail(cli, CLI_FAILED, "there is no shard %d: the cluster has %d", t->shard, t->cluster->shard_count);
     }
-    const struct node_view *leader = leader_of(t.cluster, shard);
-    if (leader != NULL) {
-        t.from = leader->id;
-        t.term = shard_on(leader, shard)->term;
+    t->leader = leader_of(t->cluster, t->shard);
+    t->from = t->leader != NULL ? t->leader->id : -1;
+    t->term = t->leader != NULL ? shard_on(t->leader, t->shard)->term : 0;
+    return CLI_OK;
+}
+
+/* Asks until the shard is where it shall be: a leader that is busy refuses, and one that cannot hand over within its election timeout gives up. */
+static int transfer(struct cli *cli, struct client *c, struct transfer *t)
+{
+    int code = first_look(cli, c, t);
+    for (int attempt = 0; code == CLI_OK; attempt++) {
+        if (arrived(t) && t->leader->serves) {
+            print_transferred(cli, t, t->leader->id);
+            return CLI_OK;
+        }
+        if (t->leader != NULL && t->leader->id == t->from && shard_on(t->leader, t->shard)->term > t->term + 1) {
+            return cli_fail(cli, CLI_FAILED, "shard %d was handed over and moved back to node %d, its home", t->shard, t->from);
+        }
+        if (!arrived(t)) {
+            code = send_transfer(cli, c, t);
+        }
+        if (code == CLI_OK && !client_pause(c, attempt)) {
+            return not_in_time(cli, t);
+        }
+        t->leader = fetch_cluster(c, &cli->arena, t->cluster) == 0 ? leader_of(t->cluster, t->shard) : NULL;
     }
-    if (t.from >= 0 && t.from == to) {
-        print_transferred(cli, &t, to);
-        return CLI_OK;
-    }
-    return send_transfer(cli, c, &t);
+    return code;
 }
 
 static int run_transfer(struct cli *cli)
@@ -475,7 +478,8 @@ static int run_transfer(struct cli *cli)
     }
     int code = cli_connect(cli, &c);
     if (code == CLI_OK) {
-        code = transfer(cli, &c, (int32_t)shard, (int32_t)to);
+        struct transfer t = {.shard = (int32_t)shard, .to = (int32_t)to, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
+        code = transfer(cli, &c, &t);
         client_fini(&c);
     }
     return code;
@@ -491,7 +495,7 @@ const struct cli_command command_cluster_transfer = {
     .operands = "SHARD [NODE]",
     .min_operands = 1,
     .max_operands = 2,
-    .summary = "Hands the leadership of a shard to another node and waits until it leads.",
+    .summary = "Hands the leadership of a shard to another node and waits until that serves it.",
     .details = "The groups of the shard go on: their members keep what is left of their sessions.",
     .options = transfer_options,
     .option_count = COUNT_OF(transfer_options),

@@ -25,7 +25,10 @@ struct fake {
     atomic_int coordinator_missing; /* so many FindCoordinator are answered COORDINATOR_NOT_AVAILABLE */
     atomic_int not_coordinator;     /* so many DescribeGroups are answered NOT_COORDINATOR */
     atomic_int not_controller;      /* so many CreateTopics are answered NOT_CONTROLLER */
-    atomic_bool silent, garbage, close_on_create, kafka, list_loading;
+    atomic_int transfer_busy;       /* so many TransferShard are answered COORDINATOR_NOT_AVAILABLE */
+    atomic_int transfer_in_vain;    /* so many after them are accepted, yet nothing changes */
+    atomic_int not_serving;         /* so many ListGroups are answered COORDINATOR_LOAD_IN_PROGRESS once shard 1 was handed over */
+    atomic_bool silent, garbage, close_on_create, kafka, list_loading, transferred;
     atomic_int creates;
     struct arena arena;
 };
@@ -133,7 +136,21 @@ static const void *answer_list(struct fake *f)
 {
     struct list_groups_response *r = ARENA_NEW(&f->arena, struct list_groups_response, 1);
     wire_init(&wire_list_groups_response, r);
-    r->error_code = f->list_loading ? 14 : 0;
+    r->error_code = f->list_loading || (f->transferred && counted(&f->not_serving)) ? 14 : 0;
+    return r;
+}
+
+/* Hands shard 1, which nobody leads, to this node. */
+static const void *answer_transfer(struct fake *f)
+{
+    struct transfer_shard_response *r = ARENA_NEW(&f->arena, struct transfer_shard_response, 1);
+    wire_init(&wire_transfer_shard_response, r);
+    if (counted(&f->transfer_busy)) {
+        r->error_code = 15;
+        r->error_message = STR("A transfer of the shard is under way already.");
+    } else {
+        f->transferred = !counted(&f->transfer_in_vain);
+    }
     return r;
 }
 
@@ -221,6 +238,9 @@ static const void *answer_status(struct fake *f)
     r->shards.len = 2;
     r->shards.v[0] = (struct cluster_status_response_shard_status){.shard = 0, .role = 2, .leader = NODE_ID, .term = 3, .commit_index = 5};
     r->shards.v[1] = (struct cluster_status_response_shard_status){.shard = 1, .role = 0, .leader = -1, .term = 2};
+    if (f->transferred) {
+        r->shards.v[1] = (struct cluster_status_response_shard_status){.shard = 1, .role = 2, .leader = NODE_ID, .term = 3};
+    }
     return r;
 }
 
@@ -264,6 +284,8 @@ static const void *answer(struct fake *f, int16_t key, const void *request)
         return answer_status(f);
     case API_KEY_LOG_READ:
         return answer_log(f, request);
+    case API_KEY_TRANSFER_SHARD:
+        return answer_transfer(f);
     default:
         return NULL;
     }
@@ -561,6 +583,38 @@ static void status_says_what_is_served(void **state)
     run_fini(&r);
 }
 
+/* Neither a leader that is busy, nor one that gives up handing over, nor one that does not serve yet is the end. */
+static void a_transfer_is_tried_until_the_shard_is_served(void **state)
+{
+    struct fake *f = *state;
+    f->transfer_busy = 2;
+    f->transfer_in_vain = 2;
+    f->not_serving = 2;
+    struct run r = run_cli("cluster", "transfer", "1", "--to", "7", NULL);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(f->transfer_busy, 0);
+    assert_int_equal(f->transfer_in_vain, 0);
+    assert_int_equal(f->not_serving, 0);
+    run_fini(&r);
+}
+
+static void a_transfer_that_does_not_come_about_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->transfer_busy = 1 << 20;
+    struct run r = run_cli("cluster", "transfer", "1", "--to", "7", "--timeout", "300", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "shard 1: COORDINATOR_NOT_AVAILABLE: A transfer of the shard is under way already."));
+    run_fini(&r);
+    f->transfer_busy = 0;
+    f->not_serving = 1 << 20;
+    r = run_cli("cluster", "transfer", "1", "--to", "7", "--timeout", "300", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "node 7 leads it but does not serve it yet"));
+    run_fini(&r);
+}
+
 static void a_live_log_is_read_to_its_end(void **state)
 {
     (void)state;
@@ -594,6 +648,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(topics_are_described_with_their_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(many_partitions_are_described, setup, teardown),
         cmocka_unit_test_setup_teardown(status_says_what_is_served, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_transfer_is_tried_until_the_shard_is_served, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_transfer_that_does_not_come_about_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_live_log_is_read_to_its_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
