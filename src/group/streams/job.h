@@ -1,0 +1,72 @@
+/* job.h: who is to have which tasks, worked out within a decision or beside the loop; and what regular expressions match.
+ *
+ * A decision that holds the group as it will be fills an assign_view and calls streams_assign(), as long as streams_assign_cost() is within
+ * STREAMS_ASSIGN_INLINE; else it sets out->assign, and group_job_new() makes the view of the group as it is once the records are applied. */
+#ifndef MUSTER_STREAMS_JOB_H
+#define MUSTER_STREAMS_JOB_H
+
+#include "streams.h"
+
+/* A member as the assignor sees it; all of it borrowed. */
+struct assign_view_member {
+    struct str member_id;
+    struct str process_id; /* members with equal ones (empty ones, too) share a process and its state */
+    const struct key_value *tags;
+    int32_t tag_count;
+    struct holding target;                           /* what it was to have so far; all empty when nothing */
+    const struct task_offset *offsets, *end_offsets; /* as last reported (modern_offsets); in any order */
+    int32_t offset_count, end_offset_count;
+    bool idle; /* gets nothing, and counts for nothing but the state it has: its topology is not the group's */
+};
+struct assign_view {
+    const struct resolved *resolved; /* with a problem: nobody gets anything */
+    const struct streams_configs *configs;
+    const struct assign_view_member *members; /* by member id, each once */
+    int32_t member_count;
+};
+/* The view's line for a slot with a member; borrowed from the state. idle is set when the topology may be changed (configs->update) and the member's
+ * topology epoch is not topology_epoch. */
+struct assign_view_member streams_view_member(const struct modern_slot *slot, const struct streams_configs *configs,
+                                              int32_t topology_epoch);
+/* All members of the group as it is, by member id; in the arena, borrowing from the state. */
+struct assign_view_member *streams_view_members(const struct streams *s, const struct streams_configs *configs, struct arena *arena,
+                                                int32_t *ret_count);
+
+struct assigned_member {
+    struct str member_id;
+    struct holding target; /* epochs are 0: compare with holding_equal */
+};
+struct assign_result {
+    const struct assigned_member *members; /* all of the view, by member id */
+    int32_t count;
+};
+/* Rises with members and tasks (and replicas); up to STREAMS_ASSIGN_INLINE it takes about a millisecond. */
+int64_t streams_assign_cost(const struct assign_view *v);
+enum { STREAMS_ASSIGN_INLINE = 4096 };
+/* In the arena; member ids and subtopology ids are borrowed from the view. */
+void streams_assign(const struct assign_view *v, struct arena *arena, struct assign_result *ret);
+
+/* With configs->warm_up: whether a task that warms up has come within the acceptable lag, so that a new assignment would hand it over. Asked when a member
+ * with warm-up tasks has reported new offsets (they are in the view). Always false without warm_up. */
+bool streams_warm_up_done(const struct assign_view *v);
+
+/* Status 6: the keys of configs->tags the member has no tag for, in their order; empty when it has all. In the arena, borrowed. */
+struct str_array streams_missing_tags(const struct streams_configs *configs, const struct key_value *tags, int32_t tag_count,
+                                      struct arena *arena);
+
+/* ---- results of a job that ran; valid as long as the job --------------------------------------------------------------------- */
+
+/* What the group was when the job was made: a result for another epoch is void, and one for another catalogue may be. */
+struct job_stamp {
+    int32_t epoch;          /* the group's */
+    int64_t metadata_hash;  /* of the topics it resolved with: resolved.metadata_hash; ASSIGN only */
+    int64_t catalog_index;  /* group_set_catalog_index of the catalogue it read */
+    int32_t topology_epoch; /* -1: the group has none */
+};
+struct job_stamp streams_job_stamp(const struct group_job *job);
+/* GROUP_JOB_ASSIGN; of all members of the group as it was. */
+const struct assign_result *streams_job_assigned(const struct group_job *job);
+/* GROUP_JOB_RESOLVE: for each regular expression of the topology the names it matches, in order of names. Those that RE2 does not take match nothing. */
+const struct regex_table *streams_job_matches(const struct group_job *job);
+
+#endif
