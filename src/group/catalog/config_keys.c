@@ -20,6 +20,7 @@
 #define SYNONYM_UNSET(name_of_it)        .synonym = (name_of_it)
 #define BOUNDED(least, most)             .bounded = true, .low = (least), .high = (most)
 #define HIDDEN                           .hidden = true
+#define OURS                             .on_demand = true
 #define DYNAMIC                          .dynamic = true
 
 const struct config_definition topic_configs[] = {
@@ -141,6 +142,19 @@ const struct config_definition group_configs[] = {
         RANGE(INT, 1, INT64_MAX), SYNONYM("group.streams.session.timeout.ms"), BOUNDED(45000, 60000)),
     ROW("streams.task.offset.interval.ms", "60000", "Time between two reports of task offsets.", RANGE(INT, 1, INT64_MAX),
         SYNONYM("group.streams.task.offset.interval.ms"), BOUNDED(15000, INT64_MAX), HIDDEN),
+    ROW("streams.topology.initialization", "implicit",
+        "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without one, and "
+        "one of them is asked to initialize the group. strict: by StreamsGroupInitialize alone; members that bring another topology are "
+        "fenced.",
+        CHOICE("implicit,explicit,strict"), OURS),
+    ROW("streams.topology.update", "reject",
+        "What becomes of another topology than the group's. reject: its member may not join, as with Kafka. epoch: a higher topology epoch "
+        "replaces the group's topology.",
+        CHOICE("reject,epoch"), OURS),
+    ROW("streams.warmup.mode", "none",
+        "Whether a stateful task waits for its new owner to catch up. none: it moves at once, as with Kafka. lag: it warms up there and "
+        "moves when its lag is within streams.acceptable.recovery.lag.",
+        CHOICE("none,lag"), OURS),
 };
 const size_t group_config_count = COUNT_OF(group_configs);
 

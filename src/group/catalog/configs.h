@@ -46,6 +46,7 @@ struct config_definition {
     uint8_t type;         /* enum config_type */
     uint8_t check;        /* enum config_check */
     bool hidden;          /* settable, but not described */
+    bool on_demand;       /* group configs of our own: described where they are set, or asked for by name */
     bool dynamic;         /* broker configs: may be altered */
     const char *fallback; /* the default, as text */
     int64_t min, max;     /* of CHECK_RANGE and DOUBLE */

@@ -168,6 +168,14 @@ static void describe_group_config(struct description *d, const struct config_def
     }
 }
 
+/* Tools that describe all of a group's configs show what they show of Kafka's. */
+static bool is_shown(const struct description *d, const struct config_definition *def)
+{
+    bool named = d->resource->configuration_keys.len > 0;
+    bool set = config_find(d->catalog, RESOURCE_GROUP, d->resource->resource_name, str_of(def->name)) != NULL;
+    return def->on_demand ? named || set : !def->hidden;
+}
+
 static void describe_group(struct description *d)
 {
     if (str_is_empty(d->resource->resource_name)) {
@@ -176,7 +184,7 @@ static void describe_group(struct description *d)
     }
     for (size_t i = 0; i < group_config_count; i++) {
         const struct config_definition *def = &group_configs[i];
-        if (!def->hidden && is_asked(d, str_of(def->name))) {
+        if (is_shown(d, def) && is_asked(d, str_of(def->name))) {
             describe_group_config(d, def);
         }
     }

@@ -130,6 +130,14 @@ static const struct value_case group_values[] = {
     {"streams.rack.aware.assignment.tags", "a,", "Configuration 'streams.rack.aware.assignment.tags' values must not be empty."},
     {"streams.assignor.offload.enable", "x",
      "Invalid value x for configuration streams.assignor.offload.enable: Expected value to be either true or false"},
+    {"streams.topology.update", "epoch", NULL},
+    {"streams.topology.update", "always",
+     "Invalid value always for configuration streams.topology.update: String must be one of: reject, epoch"},
+    {"streams.topology.initialization", "strict", NULL},
+    {"streams.topology.initialization", "",
+     "Invalid value  for configuration streams.topology.initialization: String must be one of: implicit, explicit, strict"},
+    {"streams.warmup.mode", "lag", NULL},
+    {"streams.warmup.mode", "LAG", "Invalid value LAG for configuration streams.warmup.mode: String must be one of: none, lag"},
     {"share.delivery.count.limit", "1", "Invalid value 1 for configuration share.delivery.count.limit: Value must be at least 2"},
     {"share.delivery.count.limit", "11", RANGE("share.delivery.count.limit", "2", "10")},
     {"share.record.lock.duration.ms", "14999", RANGE("share.record.lock.duration.ms", "15000", "60000")},
@@ -340,6 +348,14 @@ void test_describe_group(void **state)
         names++;
     }
     assert_int_equal(names, 21);
+    /* Our own are told to who asks for them, and to everybody where they are set. */
+    assert_null(strstr(describe(f, GROUP, "g", NULL, false), "streams.topology"));
+    assert_string_equal(describe(f, GROUP, "g", "streams.topology.update streams.warmup.mode", true),
+                        "streams.topology.update=reject(5)[streams.topology.update=reject(5)] "
+                        "streams.warmup.mode=none(5)[streams.warmup.mode=none(5)]");
+    alter(f, GROUP, "g", "streams.topology.initialization", SET, "explicit");
+    assert_non_null(strstr(describe(f, GROUP, "g", NULL, false), "streams.topology.initialization=explicit(8)"));
+    assert_null(strstr(describe(f, GROUP, "g", NULL, false), "streams.topology.update"));
     struct str name = STR_NULL;
     assert_true(catalog_next_config_resource(f->world.set, GROUP, name, &name) && str_eq(name, STR("g")));
     assert_false(catalog_next_config_resource(f->world.set, GROUP, name, &name));
