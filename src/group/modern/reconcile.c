@@ -1,0 +1,84 @@
+/* reconcile.c: one step of a member towards its target. The table in reconcile.h's words:
+ *
+ *     STABLE      at the target's epoch     stays
+ *     UNREVOKED   has not let go yet        stays
+ *     otherwise   something to give up      UNREVOKED, at its old epoch
+ *                 some of it is taken       UNRELEASED, at the target's epoch, with what is free
+ *                 else                      STABLE, at the target's epoch
+ *
+ * A member that says in the same breath that it no longer has what it would be told to give up is not told. */
+#include "reconcile.h"
+
+static bool stays(const struct reconcile *r)
+{
+    switch (r->now->state) {
+    case MEMBER_STABLE:
+        return r->now->epoch == r->target_epoch;
+    case MEMBER_UNREVOKED:
+        return r->owned == NULL || holding_meet(r->owned, &r->now->revoking);
+    case MEMBER_UNRELEASED:
+        break;
+    }
+    return false;
+}
+
+/* Those of target that the member lacks and may take now. *taken: whether there are others. */
+static struct units free_units(const struct reconcile *r, enum unit_kind kind, struct arena *arena, bool *taken)
+{
+    struct units wanted = units_minus(r->target->kind[kind], r->now->assigned.kind[kind], arena);
+    struct unit *v = ARENA_NEW(arena, struct unit, wanted.len);
+    int32_t len = 0;
+    for (int32_t i = 0; i < wanted.len; i++) {
+        if (r->taken(r->ctx, kind, &wanted.v[i])) {
+            *taken = true;
+            continue;
+        }
+        v[len] = wanted.v[i];
+        v[len++].epoch = kind == UNITS_ACTIVE ? r->target_epoch : 0; /* only what offsets are committed for carries its epoch */
+    }
+    return (struct units){v, len};
+}
+
+static bool differs(const struct member_position *a, const struct member_position *b)
+{
+    return a->epoch != b->epoch || a->previous_epoch != b->previous_epoch || a->state != b->state ||
+           !holding_same(&a->assigned, &b->assigned) || !holding_same(&a->revoking, &b->revoking);
+}
+
+bool reconcile(const struct reconcile *r, struct arena *arena, struct member_position *ret)
+{
+    const struct member_position *now = r->now;
+    *ret = *now;
+    if (stays(r)) {
+        return false;
+    }
+    struct holding keep = {0}, revoke = {0};
+    for (int k = 0; k < UNIT_KINDS; k++) {
+        keep.kind[k] = units_both(now->assigned.kind[k], r->target->kind[k], arena);
+        revoke.kind[k] = units_minus(now->assigned.kind[k], r->target->kind[k], arena);
+    }
+    ret->previous_epoch = now->epoch;
+    ret->assigned = keep;
+    ret->revoking = (struct holding){0};
+    if (holding_count(&revoke) > 0 && (r->owned == NULL || holding_meet(r->owned, &revoke))) {
+        ret->revoking = revoke;
+        ret->state = MEMBER_UNREVOKED;
+        return differs(now, ret);
+    }
+    bool taken = false;
+    for (int k = 0; k < UNIT_KINDS; k++) {
+        struct units more = free_units(r, (enum unit_kind)k, arena, &taken);
+        ret->assigned.kind[k] = units_join(keep.kind[k], more, arena);
+    }
+    ret->epoch = r->target_epoch;
+    ret->state = taken ? MEMBER_UNRELEASED : MEMBER_STABLE;
+    return differs(now, ret);
+}
+
+bool commit_epoch_ok(int32_t sent_epoch, int32_t member_epoch, const struct unit *assigned)
+{
+    if (assigned == NULL) {
+        return sent_epoch == member_epoch;
+    }
+    return assigned->epoch <= sent_epoch && sent_epoch <= member_epoch;
+}
