@@ -1,0 +1,9 @@
+#include "tests.h"
+
+int main(void)
+{
+    int failed = run_units_tests();
+    failed += run_reconcile_tests();
+    failed += run_settle_tests();
+    return failed;
+}
