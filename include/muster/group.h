@@ -76,7 +76,7 @@ enum group_op_kind {
     GROUP_DESCRIBE,          /* NULL: the group of group_id */
     GROUP_DELETE,            /* NULL */
     GROUP_STREAMS_HEARTBEAT, /* struct streams_group_heartbeat_request */
-    GROUP_STREAMS_DESCRIBE,  /* NULL; the version says what is shown */
+    GROUP_STREAMS_DESCRIBE,  /* struct streams_group_describe_request: IncludeTopologyDescription counts, its groups do not */
     GROUP_STREAMS_TOPOLOGY,  /* struct streams_group_topology_request */
     GROUP_STREAMS_INITIALIZE,/* struct streams_group_initialize_request */
     GROUP_STREAMS_DESCRIPTION, /* struct streams_group_topology_description_update_request */
