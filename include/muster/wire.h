@@ -102,6 +102,9 @@ struct bytes wire_encode(const struct wire_msg *msg, int16_t version, const void
 
 /* Copies into the arena whatever strings and bytes of the value point to, at any depth; the arrays themselves stay where they are. */
 void wire_own(const struct wire_type *type, void *value, struct arena *arena);
+/* The value and all that it points to as one block: how many bytes that takes, and the copy in so many, aligned for any type; the copy stands at its start. */
+size_t wire_copy_size(const struct wire_type *type, const void *value);
+void *wire_copy(const struct wire_type *type, const void *value, void *block);
 
 /* One line of JSON of a decoded message, without newline: field names of the schema, uuids in Kafka's text form, bytes as base64 (a
  * classic subscription or assignment is opaque here). Appends to out; 0 or LIMIT. The form is stable: golden tests and the CLI print it. */

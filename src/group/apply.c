@@ -1,6 +1,24 @@
 /* apply.c: from an entry's bytes to changes of the state. Decides nothing. */
 #include "state.h"
 
+bool is_streams_record(int16_t type)
+{
+    switch (type) {
+    case RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION:
+    case RECORD_STREAMS_GROUP_METADATA:
+    case RECORD_STREAMS_GROUP_MEMBER_METADATA:
+    case RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA:
+    case RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER:
+    case RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT:
+    case RECORD_STREAMS_GROUP_TOPOLOGY:
+    case RECORD_STREAMS_TASK_OFFSETS:
+    case RECORD_STREAMS_TOPOLOGY_DESCRIPTION:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* The group a record belongs to; false for records of the catalogue and of the shard. */
 static bool group_of_record(const struct wire_decoded_record *r, struct str *ret)
 {
@@ -21,8 +39,13 @@ static bool group_of_record(const struct wire_decoded_record *r, struct str *ret
         *ret = ((const struct offset_commit_key *)r->key)->group;
         return true;
     default:
-        return false;
+        break;
     }
+    if (is_streams_record(r->schema->type)) {
+        *ret = ((const struct streams_group_metadata_key *)r->key)->group_id; /* all their keys begin with it */
+        return true;
+    }
+    return false;
 }
 
 static bool is_catalog(int16_t type)
@@ -68,8 +91,45 @@ static void apply_snapshot_state(const struct apply_context *c, const struct sna
     }
 }
 
+static void dispatch_streams(const struct apply_context *c, const struct wire_decoded_record *r)
+{
+    switch (r->schema->type) {
+    case RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION:
+        streams_apply_regex(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_METADATA:
+        streams_apply_group(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_MEMBER_METADATA:
+        streams_apply_member(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA:
+        streams_apply_assignment(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER:
+        streams_apply_target(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT:
+        streams_apply_current(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_GROUP_TOPOLOGY:
+        streams_apply_topology(c, r->key, r->value);
+        return;
+    case RECORD_STREAMS_TASK_OFFSETS:
+        streams_apply_task_offsets(c, r->key, r->value);
+        return;
+    default:
+        streams_apply_description(c, r->key, r->value);
+        return;
+    }
+}
+
 static bool dispatch(const struct apply_context *c, const struct wire_decoded_record *r)
 {
+    if (is_streams_record(r->schema->type)) {
+        dispatch_streams(c, r);
+        return true;
+    }
     switch (r->schema->type) {
     case RECORD_CLASSIC_GROUP:
         classic_apply_group(c, r->key, r->value);
@@ -113,7 +173,7 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
 /* Whether an overlay takes the record: it holds one group's members, never offsets. */
 static bool overlay_takes(int16_t type)
 {
-    return type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID;
+    return (type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID) || is_streams_record(type);
 }
 
 static bool apply_decoded(struct group_set *set, uint64_t index, struct record record, const struct wire_decoded_record *decoded,
@@ -125,7 +185,7 @@ static bool apply_decoded(struct group_set *set, uint64_t index, struct record r
     if (set->cut != NULL) {
         snapshot_save(set, record, decoded, scratch);
     }
-    struct apply_context c = {.set = set, .index = index, .record_hash = record_hash(record), .raw = record};
+    struct apply_context c = {.set = set, .index = index, .record_hash = record_hash(record), .raw = record, .scratch = scratch};
     return dispatch(&c, decoded);
 }
 

@@ -5,9 +5,10 @@
 #include "state.h"
 
 enum part { PART_CATALOG, PART_GROUPS };
-enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_OFFSET };
+enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_STREAMS, KIND_OFFSET };
 
-/* Where a record stands: a catalogue key; or a group, and in it by kind, then by member id or topic, then by number (member 0, its assignment 1; partition). */
+/* Where a record stands: a catalogue key; or a group, and in it by kind, then by member id or topic, then by number (member 0, its assignment 1; partition).
+ * Records of streams groups are told apart by their keys. */
 struct place {
     enum part part;
     struct bytes key;
@@ -45,6 +46,9 @@ static int place_cmp(const struct place *a, const struct place *b)
     if (order == 0 && a->kind != b->kind) {
         order = a->kind < b->kind ? -1 : 1;
     }
+    if (order == 0 && a->kind == KIND_STREAMS) {
+        return streams_key_cmp(a->key, b->key);
+    }
     if (order == 0) {
         order = str_cmp(a->name, b->name);
     }
@@ -77,6 +81,11 @@ static void place_free(struct pool *pool, struct place *p)
 static struct place group_place(struct str group, enum kind kind, struct str name, int32_t number)
 {
     return (struct place){.part = PART_GROUPS, .key = BYTES_NULL, .group = group, .kind = kind, .name = name, .number = number};
+}
+
+static struct place streams_place(struct str group, struct bytes key)
+{
+    return (struct place){.part = PART_GROUPS, .key = key, .group = group, .kind = KIND_STREAMS, .name = STR_NULL};
 }
 
 static struct place catalog_place(struct bytes key)
@@ -121,6 +130,8 @@ static bool live_record(const struct group_set *set, const struct place *p, stru
         return p->number == 0 ? classic_record_member(g, p->name, arena, ret) : classic_record_assignment(g, p->name, arena, ret);
     case KIND_PENDING:
         return classic_record_pending_id(g, p->name, arena, ret);
+    case KIND_STREAMS:
+        return streams_record(g, p->key, arena, ret);
     case KIND_OFFSET:
         return offset_record(g, p->name, p->number, arena, ret);
     }
@@ -153,6 +164,16 @@ static bool next_pending(const struct group *g, const struct place *after, struc
     return p != NULL;
 }
 
+static bool next_streams(const struct group *g, const struct place *after, struct arena *arena, struct place *ret)
+{
+    struct record record;
+    bool more = streams_record_after(g, after->kind == KIND_STREAMS ? after->key : BYTES_NULL, arena, &record);
+    if (more) {
+        *ret = streams_place(g->id, record.key);
+    }
+    return more;
+}
+
 static bool next_offset(const struct group *g, const struct place *after, struct place *ret)
 {
     bool inside = after->kind == KIND_OFFSET;
@@ -164,14 +185,14 @@ static bool next_offset(const struct group *g, const struct place *after, struct
 }
 
 /* The next place of a group that is live; `after` is one of this group. */
-static bool next_in_group(const struct group *g, const struct place *after, struct place *ret)
+static bool next_in_group(const struct group *g, const struct place *after, struct arena *arena, struct place *ret)
 {
     if (after->kind == KIND_REVISION && g->classic.exists) {
         *ret = group_place(g->id, KIND_GROUP, STR_NULL, 0);
         return true;
     }
     return (after->kind <= KIND_MEMBER && next_member(g, after, ret)) || (after->kind <= KIND_PENDING && next_pending(g, after, ret)) ||
-           next_offset(g, after, ret);
+           (after->kind <= KIND_STREAMS && next_streams(g, after, arena, ret)) || next_offset(g, after, ret);
 }
 
 static bool next_live(const struct group_set *set, const struct snapshot_cut *cut, struct arena *arena, struct place *ret)
@@ -185,7 +206,7 @@ static bool next_live(const struct group_set *set, const struct snapshot_cut *cu
     }
     bool inside = cut->started && cut->at.part == PART_GROUPS;
     const struct group *g = inside ? group_find(set, cut->at.group) : NULL;
-    if (g != NULL && next_in_group(g, &cut->at, ret)) {
+    if (g != NULL && next_in_group(g, &cut->at, arena, ret)) {
         return true;
     }
     g = group_after(set, inside ? cut->at.group : STR_NULL);
@@ -273,7 +294,11 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
         p = catalog_place(raw.key);
         break;
     default:
-        return;
+        if (!is_streams_record(record->schema->type)) {
+            return;
+        }
+        p = streams_place(((const struct streams_group_metadata_key *)record->key)->group_id, raw.key); /* all their keys begin with it */
+        break;
     }
     if (p.part == PART_GROUPS) {
         snapshot_save_revision(set, p.group, scratch);

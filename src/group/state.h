@@ -91,7 +91,8 @@ struct classic {
 
 /* ---- members of the new protocols (src/group/modern, src/group/streams) ------------------------------------------------------ */
 
-/* What a member said of itself. Immutable once made and counted, as all parts of a slot, so that overlays can share them. */
+/* What a member said of itself. Immutable once made and counted, as all parts of a slot, so that overlays can share them. A record that would not be written
+ * again as it was logged (by another version, say) is kept as it came, in `raw`, beside what was read off it; null for the others. */
 struct key_value {
     struct str key, value;
 };
@@ -108,10 +109,12 @@ struct modern_member {
     uint16_t endpoint_port;
     struct key_value *tags; /* as sent */
     int32_t tag_count;
+    struct bytes raw;
     uint64_t record_hash;
 };
 struct modern_target {
     struct held *held;
+    struct bytes raw;
     uint64_t record_hash;
 };
 struct modern_current { /* member_position (reconcile.h), kept */
@@ -119,6 +122,7 @@ struct modern_current { /* member_position (reconcile.h), kept */
     int32_t epoch, previous_epoch;
     int8_t state;
     struct held *assigned, *revoking;
+    struct bytes raw;
     uint64_t record_hash;
 };
 struct task_offset {
@@ -131,10 +135,13 @@ struct modern_offsets { /* StreamsTaskOffsets */
     size_t bytes;
     struct task_offset *offsets, *end_offsets; /* as sent */
     int32_t offset_count, end_offset_count;
+    struct bytes raw;
     uint64_t record_hash;
 };
+enum slot_part { SLOT_MEMBER = 1, SLOT_TARGET = 2, SLOT_CURRENT = 4, SLOT_OFFSETS = 8, SLOT_ID = 16 };
 /* A place for one member id; each part NULL while its record is not live. */
 struct modern_slot {
+    uint8_t borrowed; /* the parts that belong to the group that this one is a copy of (struct streams, origin) */
     struct str member_id;
     struct modern_member *member;
     struct modern_target target; /* held NULL: none */
@@ -147,25 +154,34 @@ struct modern_regex { /* ConsumerGroupRegularExpression: which topics it matched
     struct str regex;
     struct str_array topics; /* in order of names */
     int64_t version, timestamp;
+    struct bytes raw;
     uint64_t record_hash;
+};
+struct instance_ref { /* derived: the members with an instance id */
+    struct str instance_id, member_id;
 };
 
 struct streams_topology { /* the record, decoded, in one block of the pool */
     int32_t references;
     size_t bytes;
     const struct streams_group_topology_value *value;
+    struct bytes raw;
     uint64_t record_hash;
 };
 struct streams_description {
     int32_t references;
-    struct bytes value; /* as logged, behind its version */
+    struct bytes raw;   /* as logged */
+    struct bytes value; /* of that what stands behind its version */
     int32_t topology_epoch;
     uint64_t record_hash;
 };
 
-/* A streams group; all of it while any of its records is live. */
+/* A streams group; all of it while any of its records is live. An overlay shares it with its base until it changes it; then it makes itself a copy, which
+ * borrows what the slots hold from the one it shared and keeps that alive. */
 struct streams {
-    bool exists; /* a StreamsGroupMetadata record is live */
+    int32_t references;
+    struct streams *origin; /* NULL: nothing is borrowed */
+    bool exists;            /* a StreamsGroupMetadata record is live */
     int32_t epoch;
     int64_t metadata_hash;
     int32_t validated_topology_epoch; /* -1: none */
@@ -180,16 +196,20 @@ struct streams {
     int64_t empty_since_ms;         /* shard clock; -1: has members */
     struct str initializing_member; /* null: nobody was asked for the topology */
     int64_t initialize_until_ms;
+    struct bytes raw;
     uint64_t record_hash;
     bool has_assignment; /* a StreamsGroupTargetAssignmentMetadata record is live */
     int32_t assignment_epoch;
     int64_t assignment_wall_ms, assignment_clock_ms;
+    struct bytes assignment_raw;
     uint64_t assignment_hash;
     struct streams_topology *topology;       /* NULL: none */
     struct streams_description *description; /* NULL: none */
     struct modern_slot *slots;               /* by member id */
     int32_t slot_count, slot_capacity;
-    int32_t member_count;          /* slots with a member */
+    int32_t member_count;           /* slots with a member */
+    struct instance_ref *instances; /* by instance id, then member id */
+    int32_t instance_count, instance_capacity;
     struct modern_regex **regexes; /* by regex */
     int32_t regex_count, regex_capacity;
 };
@@ -258,11 +278,13 @@ struct apply_context {
     uint64_t index;
     uint64_t record_hash;
     struct record raw;
+    struct arena *scratch;
 };
 static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, uint64_t new_hash)
 {
     set->hash += new_hash - old_hash;
 }
+bool is_streams_record(int16_t type); /* of a streams group; their keys all begin with its id */
 /* Before a change, while set->cut: what is there goes into the snapshot that is being taken. The revision of a group moves with each entry that names it. */
 void snapshot_save(struct group_set *set, struct record raw, const struct wire_decoded_record *record, struct arena *scratch);
 void snapshot_save_revision(struct group_set *set, struct str group_id, struct arena *scratch);
