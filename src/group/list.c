@@ -14,6 +14,12 @@ bool group_listing(const struct group_set *set, struct str group_id, struct grou
         return false;
     }
     ret->group_id = g->id;
+    if (group_type(g) == GROUP_STREAMS) {
+        ret->protocol_type = STR("streams");
+        ret->type = STR("streams");
+        ret->state = str_of(streams_state_name(g, true));
+        return true;
+    }
     ret->protocol_type = g->classic.protocol_type;
     ret->type = STR("classic");
     ret->state = str_of(classic_state_name(g->classic.state));
@@ -33,5 +39,5 @@ void group_set_timers(const struct group_set *set, const struct group_set *catal
 bool group_needs_takeover(const struct group_set *set, struct str group_id)
 {
     const struct group *g = group_find(set, group_id);
-    return g != NULL && g->classic.state == CLASSIC_PREPARING;
+    return g != NULL && group_type(g) == GROUP_CLASSIC && g->classic.state == CLASSIC_PREPARING;
 }

@@ -518,3 +518,17 @@ enum streams_state streams_state(const struct streams *s)
     }
     return all_settled(s) ? STREAMS_STABLE : STREAMS_RECONCILING;
 }
+
+const char *streams_state_name(const struct group *g, bool standard)
+{
+    static const char *const names[] = {
+        [STREAMS_INITIALIZING] = "Initializing", [STREAMS_EMPTY] = "Empty",
+        [STREAMS_NOT_READY] = "NotReady",        [STREAMS_ASSIGNING] = "Assigning",
+        [STREAMS_RECONCILING] = "Reconciling",   [STREAMS_STABLE] = "Stable",
+    };
+    enum streams_state state = streams_state(g->streams);
+    if (state == STREAMS_INITIALIZING && standard) {
+        state = g->streams->member_count == 0 ? STREAMS_EMPTY : STREAMS_NOT_READY;
+    }
+    return names[state];
+}
