@@ -43,7 +43,8 @@ def topics(cli):
 
 
 def groups(cli, client):
-    member, generation = client.alone(GROUP, topics=("orders",))
+    # Nobody heartbeats for the member: it must outlive the test.
+    member, generation = client.alone(GROUP, topics=("orders",), session=600000)
     client.commit(GROUP, {"orders": {0: 40, 2: 250}}, generation, member)
     group = cli.json("groups", "describe", GROUP)["groups"][0]
     check_equal((group["state"], group["type"], [m["memberId"] for m in group["members"]]), ("Stable", "classic", [member]), "group")

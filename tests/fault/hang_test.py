@@ -42,8 +42,14 @@ def thaw_asking(cluster, node, committers, questions):
     return asked, right
 
 
+def all_found(world):
+    """Every client has heard who its coordinator is: shards may just have moved."""
+    check(world.run(10, lambda: all(actor.address for actor in world.actors)), "a group has no coordinator")
+
+
 def freeze(cluster, world, committers, beaters, seconds, turn):
     node = turn % cluster.nodes + 1
+    all_found(world)
     led = [c for c in committers if c.address == cluster.address(node)]
     check(led, f"node {node} coordinates nothing")
     questions = {c: Conn(cluster.address(node), 5) for c in led}
@@ -98,8 +104,10 @@ def told_to_end(cluster, client, world, committers, beats):
     begun = time.monotonic()
     time.sleep(1.5)
     node = cluster.coordinator(client, "silent")
+    all_found(world)
     others = [c for c in committers if c.address != cluster.address(node)]
     led = [c for c in committers if c.address == cluster.address(node)]
+    check(led and others, f"node {node} coordinates {len(led)} of the groups, the others {len(others)}")
     for c in committers:
         c.acks, c.keep_acks = [], True
     world.run(0.2)
@@ -132,7 +140,7 @@ def two_told_to_end(cluster):
     for node in (1, 2):
         cluster.signal(node, signal.SIGTERM)
     for node in (1, 2):
-        cluster.await_end(node)
+        check(cluster.await_end(node), f"node {node} does not end within 10 s of SIGTERM")
         log = cluster.log(node).rsplit("evt=told_to_end", 1)[1]
         check("exit=0" in log, f"node {node}: not exit status 0")
         handed = log.count("role=handing_over")

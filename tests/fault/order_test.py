@@ -81,9 +81,7 @@ def run(test):
         shards = [s for s, leader in cluster.leaders().items() if leader == node]
 
         def hand_over(node=node, shards=shards):
-            for shard in shards:
-                code, _, err = cluster.transfer(shard, node % cluster.nodes + 1)
-                check(code == 0, f"transfer of shard {shard}: {err.strip()}")
+            cluster.place({shard: node % cluster.nodes + 1 for shard in shards})
         seen, refused = pairs(client, "moved", cluster.address(node), hand_over)
         check(seen + refused == PAIRS, "answers are missing")
         say(f"handed over {turn + 1}: {seen} pairs served, {refused} told to ask again, all in order")

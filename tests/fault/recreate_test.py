@@ -6,7 +6,7 @@ Members join, commit, leave, the group is deleted, at times as a simple group; s
 import random
 
 from faultlib.protocol import GROUP_ID_NOT_FOUND, NONE
-from faultlib.story import check, check_equal, main, say
+from faultlib.story import check, check_equal, main, say, until
 
 SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536,
             "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072}
@@ -39,14 +39,38 @@ def verify(cluster, client, left, deleted, when):
         check_equal(client.offsets(group, {"t": [0]}), {("t", 0): -1}, f"{when}: offsets of the deleted {group}")
         code = client.group(group, "DescribeGroups", 6, lambda v: [g["ErrorCode"] for g in v["Groups"]], Groups=[group])["Groups"][0]["ErrorCode"]
         check_equal(code, GROUP_ID_NOT_FOUND, f"{when}: the deleted {group}")
-    listed = [g["GroupId"] for address in cluster.addresses() for g in client.list_groups(address)[1]]
+    listed = until(f"{when}: ListGroups of all nodes", lambda: listing(cluster, client), 10)
     check_equal(sorted(listed), sorted(left), f"{when}: listed groups")
     say(f"{when}: {len(left)} groups as they were last, {len(deleted)} deleted ones gone")
 
 
+def listing(cluster, client):
+    """What all nodes list; None while one of them says: ask again."""
+    answers = [client.list_groups(address) for address in cluster.addresses()]
+    return [g["GroupId"] for _, groups in answers for g in groups] if all(code == NONE for code, _ in answers) else None
+
+
+def hashes(cluster, shard):
+    """State hashes of the shard's replicas; None while one of them has not applied everything."""
+    row = next(s for s in cluster.status()["shards"] if s["shard"] == shard)
+    whole = len(row["replicas"]) == cluster.nodes and all(r["appliedIndex"] == row.get("commitIndex") for r in row["replicas"])
+    return {r["stateHash"] for r in row["replicas"]} if whole else None
+
+
+def snapshots(cluster):
+    return sum(1 for s in cluster.status()["shards"] for r in s["replicas"] if r["snapshotIndex"])
+
+
 def sizes(cluster):
     """Bytes of snapshots of each node; the log's files are written in advance."""
-    return [sum(p.stat().st_size for p in cluster.data(node).glob("snap-*.snap")) for node in range(1, cluster.nodes + 1)]
+    return [sum(size(p) for p in cluster.data(node).glob("snap-*.snap")) for node in range(1, cluster.nodes + 1)]
+
+
+def size(path):
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:   # a newer snapshot has replaced it meanwhile
+        return 0
 
 
 def run(test):
@@ -67,16 +91,15 @@ def run(test):
         else:
             left[group] = (life(client, group, rounds + n, True), rounds + n)
     verify(cluster, client, left, deleted, f"after {rounds} rounds")
-    taken = sum(1 for s in cluster.status()["shards"] for r in s["replicas"] if r["snapshotIndex"])
-    check(taken > 0, "no snapshot was taken in between")
+    until("a snapshot was taken in between", lambda: snapshots(cluster), 10)
     late = sizes(cluster)
     check(max(late) < max(early) + 20000, f"snapshots grow with the past: {early} bytes after a third, {late} at the end")
     cluster.kill(1, 2, 3)
     cluster.run("start")
     cluster.wait(20)
     verify(cluster, client, left, deleted, "all killed and started")
-    check_equal(len({r["stateHash"] for s in cluster.status()["shards"] if s["shard"] == 1 for r in s["replicas"]
-                     if r["appliedIndex"] == s["commitIndex"]}), 1, "state hashes of the replicas of one shard")
+    same = until("the replicas of one shard have applied everything", lambda: hashes(cluster, 1), 10)
+    check_equal(len(same), 1, "state hashes of the replicas of one shard")
 
 
 if __name__ == "__main__":

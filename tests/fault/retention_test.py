@@ -11,7 +11,7 @@ from faultlib.client import Conn
 from faultlib.clock import Clocks
 from faultlib.load import Beater, World
 from faultlib.protocol import NONE, REBALANCE_IN_PROGRESS
-from faultlib.story import check, check_equal, main, say
+from faultlib.story import check, check_equal, main, say, until
 
 RETENTION_S = 60
 LATE_S = 25             # what sweeps, failovers and slow machines may add
@@ -55,7 +55,11 @@ def stuck(client, world):
 
 
 def all_groups(cluster, client):
-    return {g["GroupId"]: g["GroupState"] for address in cluster.addresses() for g in client.list_groups(address)[1]}
+    """{group: state}, once every node answers: a shard may be on its way home."""
+    def listing():
+        answers = [client.list_groups(address) for address in cluster.addresses()]
+        return all(code == NONE for code, _ in answers) and [g for _, groups in answers for g in groups] or None
+    return {g["GroupId"]: g["GroupState"] for g in until("ListGroups of all nodes", listing, 10)}
 
 
 def offsets(client):

@@ -170,18 +170,23 @@ class Cluster:
         counts = [list(leaders.values()).count(node) for node in range(1, self.nodes + 1)]
         return 0 not in leaders.values() and max(counts) - min(counts) <= 1
 
-    def spread(self):
-        """Hands every shard to its home node, so that a test need not wait until the nodes do so by themselves."""
-        def home():
-            wrong = {s: s % self.nodes + 1 for s, leader in self.leaders().items() if leader != s % self.nodes + 1}
+    def place(self, wanted):
+        """Hands shards over until each is led by the node that wanted names for it. Where that is not its home, it goes home by itself some
+        seconds later: what comes after must not rely on it."""
+        deadline = time.monotonic() + 30
+        while True:
+            leaders = self.leaders()
+            wrong = {shard: node for shard, node in wanted.items() if leaders[shard] != node}
+            if not wrong:
+                return
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"shards cannot be handed over within 30 s: {wrong} are wanted, {leaders} lead")
             for shard, node in wrong.items():
                 self.transfer(shard, node)
-            return not wrong
-        deadline = time.monotonic() + 30
-        while not home():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"shards do not go home within 30 s: {self.leaders()}")
-            time.sleep(0.05)
+
+    def spread(self):
+        """Hands every shard to its home node, so that a test need not wait until the nodes do so by themselves."""
+        self.place({shard: shard % self.nodes + 1 for shard in self.leaders()})
 
     def coordinator(self, client, group):
         """Number of the node that coordinates the group."""
