@@ -29,6 +29,7 @@ struct api_options {
     bool auto_create_topics;                     /* auto.create.topics.enable */
     int64_t apply_wait_us;                       /* muster.catalog.apply.wait.ms: a change of topics or configs is answered when all connected nodes have
                                                     applied it, or after this time */
+    int32_t request_max_groups;                  /* muster.request.max.groups: a request that names more closes its connection */
     struct catalog_broker_values broker_values;  /* for DescribeConfigs */
     const struct group_settings *settings;
 };
@@ -55,7 +56,7 @@ void api_peer_changed(struct api *a, uint32_t node, bool connected);
 void api_register_self(struct api *a);
 
 struct api_stats {
-    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits;
+    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, too_many_groups;
     uint64_t by_key[64], error_by_key[64];       /* in the order of api_key_at */
     uint64_t waiting;                            /* requests inside */
 };

@@ -10,10 +10,10 @@ static struct str group_of(const struct api_request *r, int32_t idx)
 static void join(struct api_request *r)
 {
     struct delete_groups_response *response = api_response(r);
-    response->results.len = r->part_count;
-    response->results.v = ARENA_NEW(r->arena, struct delete_groups_response_deletable_group_result, r->part_count);
-    for (int32_t i = 0; i < r->part_count; i++) {
-        response->results.v[i] = *(const struct delete_groups_response_deletable_group_result *)r->parts[i].answer;
+    response->results.len = r->fan->count;
+    response->results.v = ARENA_NEW(r->arena, struct delete_groups_response_deletable_group_result, r->fan->count);
+    for (int32_t i = 0; i < r->fan->count; i++) {
+        response->results.v[i] = *(const struct delete_groups_response_deletable_group_result *)r->fan->answers[i];
     }
     api_answer(r, response);
 }
@@ -21,6 +21,9 @@ static void join(struct api_request *r)
 void api_delete_groups(struct api_request *r)
 {
     const struct delete_groups_request *request = r->request;
+    if (api_too_many_groups(r, request->groups_names.len)) {
+        return;
+    }
     struct str_array *names = arena_get(r->arena, sizeof(*names));
     bool *repeated = names_repeated(request->groups_names.v, request->groups_names.len, r->arena);
     names->v = ARENA_NEW(r->arena, struct str, request->groups_names.len);

@@ -32,7 +32,7 @@ static struct find_coordinator_response_coordinator find(struct api_request *r, 
 void api_find_coordinator(struct api_request *r)
 {
     const struct find_coordinator_request *request = r->request;
-    if (!api_catalog_ready(r, api_find_coordinator)) {
+    if (api_too_many_groups(r, request->coordinator_keys.len) || !api_catalog_ready(r, api_find_coordinator)) {
         return;
     }
     struct find_coordinator_response *response = api_response(r);

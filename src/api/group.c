@@ -52,47 +52,112 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
     coord_submit(r->api->coord, &r->coord);
 }
 
+/* ---- many groups ---- */
+
+/* A request may name many groups. They are asked about slice by slice, a turn for each, so that nobody else has to wait for all of them; a slice
+ * ends sooner when the answers are large. */
+enum { SLICE_PARTS = 500, SLICE_BYTES = 1 << 20, ANSWERS_MOST_BYTES = 256 << 20 };
+
+bool api_too_many_groups(struct api_request *r, int32_t count)
+{
+    int32_t most = r->api->options.request_max_groups;
+    if (count <= most) {
+        return false;
+    }
+    r->api->stats.too_many_groups++;
+    log_event(LOG_INFO, "request_names_too_many_groups", "host=%.*s client_id=\"%.*s\" api_key=%d groups=%d max=%d", STR_ARG(r->host),
+              STR_ARG(r->client_id), r->row->key, count, most);
+    api_answer_close(r);
+    return true;
+}
+
+static void ask_slice(struct api_request *r);
+
+/* In a turn of its own; or the client has gone meanwhile. */
+static void next_slice(struct api_request *r)
+{
+    if (r->gone) {
+        api_drop(r);
+    } else {
+        ask_slice(r);
+    }
+    api_unref(r);
+}
+
+static void slice_done(struct api_request *r)
+{
+    struct api_fan *fan = r->fan;
+    if (r->gone) {
+        api_drop(r);
+    } else if (r->arena->used_bytes > ANSWERS_MOST_BYTES) {
+        log_event(LOG_ERROR, "answer_too_large", "api_key=%d host=%.*s groups=%d", r->row->key, STR_ARG(r->host), fan->count);
+        api_answer_close(r);
+    } else if (fan->next == fan->count) {
+        fan->join(r);
+    } else {
+        api_ref(r);
+        wait_arm(r, r->api->now_us + 1, next_slice);
+    }
+}
+
+static void part_over(struct api_request *r)
+{
+    if (--r->fan->parts_left == 0) {
+        slice_done(r);
+    }
+    api_unref(r);
+}
+
 static void part_done(struct coord_request *c, int16_t error, const void *answer)
 {
     struct api_part *part = c->ctx;
-    struct api_request *r = part->whole;
+    (void)error;
     part->busy = false;
-    part->error = error;
-    part->answer = answer;
-    if (--r->parts_left == 0) {
-        if (r->gone) {
-            api_drop(r);
-        } else {
-            r->join(r);
-        }
+    part->whole->fan->answers[part->idx] = answer;
+    part_over(part->whole);
+}
+
+static void ask_part(struct api_request *r, struct api_part *part, int32_t idx)
+{
+    const struct api_fan *fan = r->fan;
+    *part = (struct api_part){.whole = r, .idx = idx, .busy = true};
+    api_fill_coord(r, &part->coord, fan->kind, fan->group_of(r, idx), fan->request_of != NULL ? fan->request_of(r, idx) : NULL);
+    part->coord.done = part_done;
+    part->coord.ctx = part;
+    r->fan->parts_left++;
+    api_ref(r);
+    coord_submit(r->api->coord, &part->coord);
+}
+
+static void ask_slice(struct api_request *r)
+{
+    struct api_fan *fan = r->fan;
+    int32_t left = fan->count - fan->next;
+    size_t most = r->arena->used_bytes + SLICE_BYTES;
+    fan->part_count = 0;
+    fan->parts_left = 1; /* this call's own, so that the slice does not end before it is whole */
+    r->api->submitted = true;
+    api_ref(r);
+    while (fan->part_count < left && fan->part_count < SLICE_PARTS && r->arena->used_bytes < most) {
+        ask_part(r, &fan->parts[fan->part_count++], fan->next++);
     }
-    api_unref(r);
+    part_over(r);
 }
 
 void api_fan_out(struct api_request *r, enum group_op_kind kind, int32_t count,
                  struct str (*group_of)(const struct api_request *r, int32_t idx),
                  const void *(*request_of)(const struct api_request *r, int32_t idx), void (*join)(struct api_request *r))
 {
-    r->join = join;
-    r->parts = ARENA_NEW(r->arena, struct api_part, count);
-    r->part_count = r->parts_left = count;
+    struct api_fan *fan = arena_get(r->arena, sizeof(*fan));
+    *fan = (struct api_fan){.group_of = group_of, .request_of = request_of, .join = join, .kind = kind, .count = count};
+    r->fan = fan;
     if (count == 0) {
         join(r);
         return;
     }
-    for (int32_t i = 0; i < count; i++) {
-        struct api_part *part = &r->parts[i];
-        part->whole = r;
-        api_fill_coord(r, &part->coord, kind, group_of(r, i), request_of != NULL ? request_of(r, i) : NULL);
-        part->coord.done = part_done;
-        part->coord.ctx = part;
-        part->busy = true;
-        api_ref(r);
-    }
-    r->api->submitted = true;
-    for (int32_t i = 0; i < count; i++) {
-        coord_submit(r->api->coord, &r->parts[i].coord);
-    }
+    fan->answers = ARENA_NEW(r->arena, const void *, count);
+    fan->parts = ARENA_NEW(r->arena, struct api_part, count < SLICE_PARTS ? count : SLICE_PARTS);
+    ask_slice(r);
 }
 
 void api_cancel(struct api_request *r)
@@ -101,9 +166,9 @@ void api_cancel(struct api_request *r)
         coord_cancel(r->api->coord, &r->coord);
         return;
     }
-    for (int32_t i = 0; i < r->part_count; i++) {
-        if (r->parts[i].busy) {
-            coord_cancel(r->api->coord, &r->parts[i].coord);
+    for (int32_t i = 0; r->fan != NULL && i < r->fan->part_count; i++) {
+        if (r->fan->parts[i].busy) {
+            coord_cancel(r->api->coord, &r->fan->parts[i].coord);
         }
     }
 }

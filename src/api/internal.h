@@ -71,9 +71,20 @@ int64_t waits_next_us(const struct api *a);
 struct api_part {
     struct coord_request coord;
     struct api_request *whole;
+    int32_t idx;
     bool busy; /* coord has it */
-    int16_t error;
-    const void *answer;
+};
+
+/* The same question about many groups. group.c has how it is asked. */
+struct api_fan {
+    struct str (*group_of)(const struct api_request *r, int32_t idx);
+    const void *(*request_of)(const struct api_request *r, int32_t idx);
+    void (*join)(struct api_request *r);
+    enum group_op_kind kind;
+    const void **answers; /* by the place of their groups */
+    int32_t count, next;  /* next: the first that was not asked about yet */
+    struct api_part *parts;
+    int32_t part_count, parts_left; /* of the slice under way */
 };
 
 struct api_request {
@@ -97,9 +108,7 @@ struct api_request {
     uint32_t refs;             /* calls that will come back to it; it ends when they have and it is answered */
     bool answered, gone, busy; /* busy: coord has `coord` */
     struct coord_request coord;
-    struct api_part *parts;
-    int32_t part_count, parts_left;
-    void (*join)(struct api_request *r);
+    struct api_fan *fan;
     void (*again)(struct api_request *r);
     struct api_wait wait;
     void *state; /* the handler's */
@@ -159,7 +168,9 @@ void *api_response(struct api_request *r);                        /* an initiali
 /* ---- group.c: requests about groups ---- */
 void api_fill_coord(struct api_request *r, struct coord_request *c, enum group_op_kind kind, struct str group_id, const void *request);
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id); /* answers with what coord says */
-/* The same question about many groups at once: group_of names each, join makes the answer of the parts. */
+/* Whether so many groups are more than one request may name; then its connection is closed. */
+bool api_too_many_groups(struct api_request *r, int32_t count);
+/* The same question about many groups: group_of names each, join makes the answer of r->fan->answers. */
 void api_fan_out(struct api_request *r, enum group_op_kind kind, int32_t count,
                  struct str (*group_of)(const struct api_request *r, int32_t idx),
                  const void *(*request_of)(const struct api_request *r, int32_t idx), void (*join)(struct api_request *r));

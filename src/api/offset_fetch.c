@@ -21,10 +21,10 @@ static const void *request_of(const struct api_request *r, int32_t idx)
 static void join_groups(struct api_request *r)
 {
     struct offset_fetch_response *response = api_response(r);
-    response->groups.len = r->part_count;
-    response->groups.v = ARENA_NEW(r->arena, struct offset_fetch_response_group, r->part_count);
-    for (int32_t i = 0; i < r->part_count; i++) {
-        response->groups.v[i] = *(const struct offset_fetch_response_group *)r->parts[i].answer;
+    response->groups.len = r->fan->count;
+    response->groups.v = ARENA_NEW(r->arena, struct offset_fetch_response_group, r->fan->count);
+    for (int32_t i = 0; i < r->fan->count; i++) {
+        response->groups.v[i] = *(const struct offset_fetch_response_group *)r->fan->answers[i];
     }
     api_answer(r, response);
 }
@@ -101,7 +101,7 @@ static void spread_error(struct api_request *r, struct offset_fetch_response *re
 
 static void join_single(struct api_request *r)
 {
-    const struct offset_fetch_response_group *group = r->parts[0].answer;
+    const struct offset_fetch_response_group *group = r->fan->answers[0];
     struct offset_fetch_response *response = api_response(r);
     response->error_code = group->error_code;
     if (group->error_code != 0 && r->version < 2) {
@@ -119,6 +119,9 @@ static void join_single(struct api_request *r)
 void api_offset_fetch(struct api_request *r)
 {
     const struct offset_fetch_request *request = r->request;
+    if (r->version >= FIRST_BATCHED_VERSION && api_too_many_groups(r, request->groups.len)) {
+        return;
+    }
     if (r->version >= FIRST_BATCHED_VERSION) {
         api_fan_out(r, GROUP_OFFSET_FETCH, request->groups.len, group_of, request_of, join_groups);
     } else {

@@ -70,6 +70,7 @@ static const struct metric api_metrics[] = {
 };
 #undef API
 
+    API(too_many_groups, OPS_COUNTER, "Requests that named more groups than one may: their connections were closed."),
 #define RAFT(field, help)                                                                                                                  \
     {                                                                                                                                      \
         "muster_raft_" #field, OPS_COUNTER, help, offsetof(struct core_stats, field)                                                       \

@@ -142,6 +142,7 @@ static int open_api(struct server *s)
         .apply_wait_us = (int64_t)c->catalog_apply_wait_ms * 1000,
     };
     settings_broker_values(c, &options.broker_values);
+        .request_max_groups = c->request_max_groups,
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;
 }
 

@@ -253,6 +253,139 @@ static void test_client_goes_between_parts(void **state)
     slot_free(slot);
 }
 
+/* ---- many groups ---- */
+
+enum { MANY = 1200, SLICE = 500 };
+
+static struct describe_groups_request many_groups(struct world *w, int32_t count)
+{
+    struct describe_groups_request request;
+    wire_init(&wire_describe_groups_request, &request);
+    request.groups.v = ARENA_NEW(&w->memory, struct str, count);
+    request.groups.len = count;
+    for (int32_t i = 0; i < count; i++) {
+        request.groups.v[i] = arena_printf(&w->memory, "many-%d", i);
+    }
+    return request;
+}
+
+/* A slice a turn, and the answer in the order of the names. */
+static void test_many_groups_do_not_hold_the_loop(void **state)
+{
+    struct world *w = *state;
+    struct describe_groups_request request = many_groups(w, MANY);
+    create_topic(w, "ta", 1);
+    commit(w, STR("many-777"), "ta", 0, 5);
+    w->submitted = 0;
+    struct net_slot *slot = slot_ask(w, API_KEY_DESCRIBE_GROUPS, 6, &request);
+    assert_int_equal(w->submitted, SLICE);
+    assert_false(slot->answered);
+    world_pass(w, 1);
+    assert_int_equal(w->submitted, 2 * SLICE);
+    assert_false(slot->answered);
+    world_pass(w, 1);
+    assert_int_equal(w->submitted, MANY);
+    const struct describe_groups_response *response = slot_answer(w, slot, API_KEY_DESCRIBE_GROUPS, 6);
+    assert_int_equal(response->groups.len, MANY);
+    for (int32_t i = 0; i < MANY; i++) {
+        assert_true(str_eq(response->groups.v[i].group_id, request.groups.v[i]));
+        assert_int_equal(response->groups.v[i].error_code, i == 777 ? 0 : 69);
+    }
+    slot_free(slot);
+}
+
+static void test_client_goes_between_slices(void **state)
+{
+    struct world *w = *state;
+    struct describe_groups_request request = many_groups(w, MANY);
+    w->submitted = 0;
+    struct net_slot *slot = slot_ask(w, API_KEY_DESCRIBE_GROUPS, 6, &request);
+    assert_int_equal(w->submitted, SLICE);
+    slot_gone(w, slot);
+    world_pass(w, 1);
+    assert_int_equal(w->submitted, SLICE);
+    assert_int_equal(slot->out.len, 0);
+    slot_free(slot);
+}
+
+/* One group named again and again, whose offset has a long text: slices end sooner, and there is an end to what one answer may take. */
+static void test_large_answers(void **state)
+{
+    enum { TEXT_BYTES = 30000, NAMES = 10000, PASSES = 500 };
+    static char text[TEXT_BYTES];
+    struct world *w = *state;
+    struct offset_fetch_request fetch;
+    struct offset_commit_request request;
+    memset(text, 'x', sizeof(text));
+    struct offset_commit_request_partition p = {.committed_offset = 5, .committed_metadata = {text, TEXT_BYTES}};
+    struct offset_commit_request_topic t = {.name = STR("ta"), .partitions = {&p, 1}};
+    w->settings.offset_metadata_max_bytes = TEXT_BYTES;
+    w->options.request_max_groups = NAMES;
+    world_restart(w);
+    create_topic(w, "ta", 1);
+    wire_init(&wire_offset_commit_request, &request);
+    request.group_id = STR("texts");
+    request.topics.v = &t;
+    request.topics.len = 1;
+    const struct offset_commit_response *committed = ask(w, API_KEY_OFFSET_COMMIT, 7, &request);
+    assert_int_equal(committed->topics.v[0].partitions.v[0].error_code, 0);
+    wire_init(&wire_offset_fetch_request, &fetch);
+    fetch.groups.v = ARENA_NEW(&w->memory, struct offset_fetch_request_group, NAMES);
+    fetch.groups.len = NAMES;
+    for (int32_t i = 0; i < NAMES; i++) {
+        fetch.groups.v[i] = (struct offset_fetch_request_group){.group_id = STR("texts"), .member_id = STR_NULL, .topics = {NULL, -1}};
+    }
+    w->submitted = 0;
+    struct net_slot *slot = slot_ask(w, API_KEY_OFFSET_FETCH, 8, &fetch);
+    assert_in_range(w->submitted, 2, 100);
+    for (int i = 0; i < PASSES && !slot->closed; i++) {
+        world_pass(w, 1);
+    }
+    assert_true(slot->closed);
+    assert_int_equal(slot->out.len, 0);
+    slot_free(slot);
+}
+
+/* The client is told by the end of its connection, as with a request that is too long; the log says why. */
+static void assert_too_many(struct world *w, int16_t key, int16_t version, const void *request, uint64_t count)
+{
+    struct api_stats stats;
+    w->submitted = 0;
+    struct net_slot *slot = slot_ask(w, key, version, request);
+    assert_true(slot->closed);
+    assert_int_equal(w->submitted, 0);
+    slot_free(slot);
+    api_stats(w->api, &stats);
+    assert_int_equal(stats.too_many_groups, count);
+}
+
+static void test_too_many_groups(void **state)
+{
+    struct world *w = *state;
+    int32_t most = w->options.request_max_groups;
+    struct describe_groups_request describe = many_groups(w, most + 1);
+    struct delete_groups_request delete;
+    struct find_coordinator_request find;
+    struct offset_fetch_request fetch;
+    wire_init(&wire_delete_groups_request, &delete);
+    wire_init(&wire_find_coordinator_request, &find);
+    wire_init(&wire_offset_fetch_request, &fetch);
+    delete.groups_names = find.coordinator_keys = describe.groups;
+    fetch.groups.v = ARENA_NEW(&w->memory, struct offset_fetch_request_group, most + 1);
+    fetch.groups.len = most + 1;
+    for (int32_t i = 0; i <= most; i++) {
+        fetch.groups.v[i] =
+            (struct offset_fetch_request_group){.group_id = describe.groups.v[i], .member_id = STR_NULL, .topics = {NULL, -1}};
+    }
+    assert_too_many(w, API_KEY_DESCRIBE_GROUPS, 5, &describe, 1);
+    assert_too_many(w, API_KEY_DELETE_GROUPS, 2, &delete, 2);
+    assert_too_many(w, API_KEY_FIND_COORDINATOR, 4, &find, 3);
+    assert_too_many(w, API_KEY_OFFSET_FETCH, 8, &fetch, 4);
+    find.coordinator_keys.len = most;
+    const struct find_coordinator_response *found = ask(w, API_KEY_FIND_COORDINATOR, 4, &find);
+    assert_int_equal(found->coordinators.len, most);
+}
+
 /* ---- describe, delete, list ---- */
 
 static void test_describe_groups(void **state)
@@ -421,6 +554,10 @@ const struct CMUnitTest group_tests[] = {
     TEST(test_offset_fetch_old_form_elsewhere),
     TEST(test_offset_fetch_of_many_groups),
     TEST(test_client_goes_between_parts),
+    TEST(test_many_groups_do_not_hold_the_loop),
+    TEST(test_client_goes_between_slices),
+    TEST(test_large_answers),
+    TEST(test_too_many_groups),
     TEST(test_describe_groups),
     TEST(test_delete_groups_once_each),
     TEST(test_list_groups_of_led_shards),

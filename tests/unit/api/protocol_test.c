@@ -135,6 +135,8 @@ static void test_amplification(void **state)
     static struct describe_configs_request_resource resources[RESOURCES];
     struct world *w = *state;
     struct find_coordinator_request find;
+    w->options.request_max_groups = NAMES;
+    world_restart(w);
     wire_init(&wire_find_coordinator_request, &find);
     for (size_t i = 0; i < NAMES; i++) {
         names[i] = STR("");

@@ -76,6 +76,7 @@ void coord_submit(struct coord *c, struct coord_request *r)
 {
     struct world *w = world_of(c);
     int16_t error = w->state[shard_of(r)];
+    w->submitted++;
     if (error != 0) {
         struct group_out out;
         group_refuse(&r->op, error, r->arena, &out);
@@ -344,6 +345,7 @@ int world_setup(void **state)
         .peers = peers,
         .peer_count = NODES,
         .apply_wait_us = 0,
+        .request_max_groups = 2000,
         .broker_values = {NULL, no_value, no_key},
         .settings = &w->settings,
     };

@@ -40,7 +40,7 @@ struct world {
     bool hold; /* coord keeps what it is given */
     struct coord_request *held[MAX_HELD];
     struct coord_read *reads[MAX_HELD];
-    size_t held_count, read_count, cancelled;
+    size_t held_count, read_count, cancelled, submitted;
     bool connected[NODES + 1];
     bool send_fails;
     struct sent sent[MAX_MESSAGES];
