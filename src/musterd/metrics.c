@@ -63,6 +63,7 @@ static const struct metric net_metrics[] = {
 static const struct metric api_metrics[] = {
     API(malformed, OPS_COUNTER, "Requests that could not be decoded."),
     API(unsupported, OPS_COUNTER, "Requests of an unknown API or version."),
+    API(too_many_groups, OPS_COUNTER, "Requests that named more groups than one may: their connections were closed."),
     API(forwarded, OPS_COUNTER, "Requests sent on to the leader of shard 0."),
     API(forward_failures, OPS_COUNTER, "Requests sent on that came back without an answer."),
     API(fetch_waits, OPS_COUNTER, "Fetch requests that waited."),
@@ -70,7 +71,6 @@ static const struct metric api_metrics[] = {
 };
 #undef API
 
-    API(too_many_groups, OPS_COUNTER, "Requests that named more groups than one may: their connections were closed."),
 #define RAFT(field, help)                                                                                                                  \
     {                                                                                                                                      \
         "muster_raft_" #field, OPS_COUNTER, help, offsetof(struct core_stats, field)                                                       \

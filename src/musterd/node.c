@@ -140,9 +140,9 @@ static int open_api(struct server *s)
         .peer_count = s->identity.peer_count,
         .auto_create_topics = c->auto_create_topics_enable,
         .apply_wait_us = (int64_t)c->catalog_apply_wait_ms * 1000,
+        .request_max_groups = c->request_max_groups,
     };
     settings_broker_values(c, &options.broker_values);
-        .request_max_groups = c->request_max_groups,
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;
 }
 
