@@ -221,7 +221,7 @@ int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the n
 int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */
 uint64_t group_set_catalog_index(const struct group_set *set);   /* shard 0: index of the newest entry that changed topics or configs */
 
-struct group_set_counts { int64_t groups, members, offsets, topics, bytes; };
+struct group_set_counts { int64_t groups, members, pending, offsets, topics, bytes; };      /* pending: member ids that have yet to join (KIP-394) */
 void group_set_counts(const struct group_set *set, struct group_set_counts *ret);
 
 /* The timers a new coordinator arms: every one in full. catalog: shard 0's state as applied here, for group configs; clock_ms: the shard clock. */

@@ -205,7 +205,7 @@ void group_set_clear(struct group_set *set)
     MUSTER_CHECK(set->base == NULL);
     group_snapshot_end(set);
     free_groups(set);
-    MUSTER_CHECK(set->table->used == 0 && set->counts.groups == 0 && set->counts.members == 0);
+    MUSTER_CHECK(set->table->used == 0 && set->counts.groups == 0 && set->counts.members == 0 && set->counts.pending == 0);
     catalog_free(set);
     catalog_new(set);
     memset(&set->counts, 0, sizeof set->counts);

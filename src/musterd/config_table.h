@@ -131,7 +131,7 @@ SECTION(budgets, "Budgets")
 INT64(max_groups, "muster.max.groups", 1000000, 1, 1000000000, DYNAMIC,
       "Groups the cluster may hold. A new one beyond that is refused; those that exist are served.")
 INT64(max_members, "muster.max.members", 1000000, 1, 1000000000, DYNAMIC,
-      "Members of all groups together.")
+      "Members of all groups together, and ids given to members that have yet to join.")
 INT64(max_state_bytes, "muster.max.state.bytes", 8589934592, 1048576, 1125899906842624, DYNAMIC,
       "Memory that groups, members and offsets may take together.")
 

@@ -280,6 +280,7 @@ void classic_apply_pending_id(const struct apply_context *c, const struct classi
     struct classic *classic = &g->classic;
     if (!found) {
         pending_insert(set->pool, classic, place, key->member_id);
+        set->counts.pending++;
     }
     struct classic_pending_id *p = &classic->pending[place];
     group_hash_replace(set, p->record_hash, c->record_hash);
@@ -290,6 +291,7 @@ void classic_apply_pending_id(const struct apply_context *c, const struct classi
     }
     pool_put_str(set->pool, p->member_id);
     classic->pending_count--;
+    set->counts.pending--;
     memmove(p, p + 1, (size_t)(classic->pending_count - place) * sizeof *p);
 }
 
@@ -300,6 +302,7 @@ void classic_free(struct group_set *set, struct group *g)
     struct classic *c = &g->classic;
     struct pool *pool = set->pool;
     set->counts.members -= c->member_count;
+    set->counts.pending -= c->pending_count;
     for (int32_t i = 0; i < c->member_count; i++) {
         member_release(pool, c->members[i]);
     }

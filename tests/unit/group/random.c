@@ -265,15 +265,17 @@ static void check_group(const struct group *g)
 void check_invariants(const struct group_set *set)
 {
     struct group_set_counts counts;
-    int64_t groups = 0, members = 0;
+    int64_t groups = 0, members = 0, pending = 0;
     for (struct str id = group_set_next(set, STR_NULL); !str_is_null(id); id = group_set_next(set, id)) {
         const struct group *g = group_find(set, id);
         assert_non_null(g);
         check_group(g);
         groups++;
         members += g->classic.member_count;
+        pending += g->classic.pending_count;
     }
     group_set_counts(set, &counts);
     assert_int_equal(counts.groups, groups);
     assert_int_equal(counts.members, members);
+    assert_int_equal(counts.pending, pending);
 }
