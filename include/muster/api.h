@@ -55,6 +55,11 @@ void api_peer_changed(struct api *a, uint32_t node, bool connected);
 /* Makes this node known (RegisterNode) until the catalogue has it as it is; call it now and then. */
 void api_register_self(struct api *a);
 
+/* Makes topics as this node's own CreateTopics, wherever shard 0 is led, and answers when the connected nodes have applied it (at most apply_wait_us later).
+ * failure: null when all of them are there, made by this or before; else "name (cause), ..." for people. done is called once, unless the api is freed first. */
+typedef void api_created_fn(void *ctx, uint64_t token, struct str failure);
+void api_create_topics_own(struct api *a, const struct create_topics_request *request, api_created_fn *done, void *ctx, uint64_t token);
+
 struct api_stats {
     uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, too_many_groups;
     uint64_t by_key[64], error_by_key[64];       /* in the order of api_key_at */

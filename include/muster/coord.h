@@ -21,6 +21,8 @@ struct coord_options {
     int64_t commit_timeout_us;                   /* a change that is not stored by then is answered COORDINATOR_NOT_AVAILABLE; 0: never */
     size_t max_parked;                           /* requests inside coord; beyond it new ones are refused with COORDINATOR_NOT_AVAILABLE */
     bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
+    uint32_t max_jobs;                           /* muster.jobs.max: that run at once; others of this node wait their turn */
+    uint32_t max_creations;                      /* creations of topics under way at once */
 };
 
 /* Calls out of coord; from within coord_* calls only. */
@@ -40,6 +42,11 @@ struct coord_events {
     void (*catalog_changed)(void *ctx, uint64_t index);
     /* For the log and the metrics; NULL: nobody cares. */
     void (*decided)(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out);
+    /* Runs group_job_run(job) on another thread, then calls coord_job_done() on the loop, once; or group_job_free(), when coord or its replica is gone by then. */
+    void (*run_job)(void *ctx, struct group_job *job);
+    /* Makes topics, wherever shard 0 is led, as CreateTopics does; then coord_topics_created(), once, unless coord is gone by then. The request is valid during
+     * the call only. */
+    void (*create_topics)(void *ctx, uint64_t token, const struct create_topics_request *request);
 };
 
 /* Channels of replica_send that coord keeps for itself; everything below is the owner's. */
@@ -75,6 +82,9 @@ struct coord_request {
         const void *answer;
         int16_t error;
         struct group_timer_wish *timers; size_t timer_count;
+        bool assign, resolve;
+        const struct create_topics_request *create;
+        uint64_t creation;
     } in;
 };
 /* Takes the request. done() may be called before it returns (refusals), at the end of this turn or later. */
@@ -93,6 +103,12 @@ struct coord_read {
     struct { struct coord_read *next; uint64_t round, term; } in;
 };
 void coord_submit_read(struct coord *c, struct coord_read *read);
+
+/* ---- what events asked the owner to do (struct coord_events) ---- */
+
+void coord_job_done(struct coord *c, struct group_job *job);
+/* failure: null when all the topics are there and this node has applied that; else "name (cause), ..." for people. */
+void coord_topics_created(struct coord *c, uint64_t token, struct str failure);
 
 /* ---- turns and time -------------------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +133,8 @@ uint64_t coord_applied_index(const struct coord *c, uint32_t shard);
 
 struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
-    uint64_t parked, queued, timers;
+    uint64_t jobs, jobs_dropped, creations, creations_failed;
+    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running;
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);
 

@@ -32,11 +32,16 @@ const struct api_row api_rows[] = {
     {API_KEY_DESCRIBE_CLUSTER, false, api_describe_cluster},
     {API_KEY_LIST_CONFIG_RESOURCES, false, api_list_config_resources},
     {API_KEY_DESCRIBE_TOPIC_PARTITIONS, false, api_describe_topic_partitions},
+    {API_KEY_STREAMS_GROUP_HEARTBEAT, false, api_streams_group_heartbeat},
+    {API_KEY_STREAMS_GROUP_DESCRIBE, false, api_streams_group_describe},
+    {API_KEY_STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, false, api_streams_group_topology_description_update},
     {API_KEY_CLUSTER_STATUS, false, api_cluster_status},
     {API_KEY_LOG_READ, false, api_log_read},
     {API_KEY_TRANSFER_SHARD, false, api_transfer_shard},
     {API_KEY_SET_END_OFFSET, false, api_set_end_offset},
     {API_KEY_REGISTER_NODE, false, api_register_node},
+    {API_KEY_STREAMS_GROUP_INITIALIZE, true, api_streams_group_initialize},
+    {API_KEY_STREAMS_GROUP_TOPOLOGY, false, api_streams_group_topology},
 };
 const size_t api_row_count = COUNT_OF(api_rows);
 _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");
@@ -169,8 +174,13 @@ void api_drop_own(struct api_request *r)
 
 void api_run_own(struct api *a, int16_t key, const void *value, void (*sink)(struct api_request *r, const void *response), void *state)
 {
+    api_run_value(api_new_own(a), key, value, sink, state);
+}
+
+void api_run_value(struct api_request *r, int16_t key, const void *value, void (*sink)(struct api_request *r, const void *response),
+                   void *state)
+{
     const struct wire_api *wire = wire_api_find(key);
-    struct api_request *r = api_new_own(a);
     struct buf frame;
     buf_init(&frame, 0);
     MUSTER_CHECK(wire_frame_request(wire, wire->request->max_version, 0, STR_NULL, value, &frame) == 0);

@@ -153,7 +153,10 @@ struct api {
 int api_run_frame(struct api_request *r, struct bytes frame);
 /* A request of this node's own, answered through sink. value is in version's form and is encoded before the call returns. */
 void api_run_own(struct api *a, int16_t key, const void *value, void (*sink)(struct api_request *r, const void *response), void *state);
-struct api_request *api_new_own(struct api *a); /* without a slot; for api_run_frame */
+/* The same with a request that was made before. */
+void api_run_value(struct api_request *r, int16_t key, const void *value, void (*sink)(struct api_request *r, const void *response),
+                   void *state);
+struct api_request *api_new_own(struct api *a); /* without a slot; for api_run_frame and api_run_value */
 void api_drop_own(struct api_request *r);       /* one that api_run_frame did not take */
 void api_ref(struct api_request *r);
 void api_unref(struct api_request *r);
@@ -228,7 +231,9 @@ api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group
     api_offset_commit, api_offset_fetch, api_offset_delete, api_list_groups, api_describe_groups, api_delete_groups, api_create_topics,
     api_create_partitions, api_delete_topics, api_incremental_alter_configs, api_set_end_offset, api_register_node, api_init_producer_id,
     api_describe_cluster, api_describe_topic_partitions, api_describe_configs, api_list_config_resources, api_list_partition_reassignments,
-    api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard;
+    api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard,
+    api_streams_group_heartbeat, api_streams_group_describe, api_streams_group_topology_description_update, api_streams_group_initialize,
+    api_streams_group_topology;
 /* A version of ApiVersions that this server does not know: the one case in which a client gets an answer all the same. */
 void api_versions_unsupported(struct api_request *r);
 bool api_versions_header_is_whole(struct bytes frame);

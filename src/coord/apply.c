@@ -15,7 +15,8 @@ static void release(struct shard *s, struct flight *f)
 {
     struct coord_request *r;
     while ((r = request_list_take(&f->requests)) != NULL) {
-        request_arm_timers(s, r);
+        if (request_follow(s, r))
+            continue;
         if (r->in.wait)
             request_poll(s, r);
         else if (r->in.more && r->op.kind == GROUP_DELETE)

@@ -15,7 +15,16 @@ bool op_needs_catalog(const struct group_op *op)
     case GROUP_DELETE:
     case GROUP_RETENTION:
     case GROUP_TOPICS_CHANGED:
+    case GROUP_STREAMS_HEARTBEAT:
+    case GROUP_STREAMS_DESCRIBE:
+    case GROUP_STREAMS_TOPOLOGY:
+    case GROUP_STREAMS_INITIALIZE:
+    case GROUP_STREAMS_DESCRIPTION:
+    case GROUP_JOB_DONE:
+    case GROUP_TOPICS_CREATED:
         return true;
+    case GROUP_TIMER:
+        return op->timer.kind == GROUP_TIMER_REVOKE || op->timer.kind == GROUP_TIMER_ASSIGN;
     default:
         return false;
     }

@@ -13,6 +13,7 @@ static void shard_init(struct coord *c, uint32_t id)
     s->set = group_set_new(&s->pool, id);
     s->role = REPLICA_FOLLOWER;
     RB_INIT(&s->gates);
+    RB_INIT(&s->errands);
     arena_init(&s->scratch, 0);
     turn_init(&s->turn);
     s->flights_end = &s->flights;
@@ -50,6 +51,13 @@ int coord_new(struct coord **ret, const struct coord_options *options, const str
     c->settings = options->settings;
     c->shards = calloc(options->shard_count, sizeof(*c->shards));
     MUSTER_CHECK(c->shards != NULL);
+    TAILQ_INIT(&c->jobs);
+    TAILQ_INIT(&c->creations);
+    TAILQ_INIT(&c->made);
+    TAILQ_INIT(&c->resting);
+    TAILQ_INIT(&c->creating);
+    c->running = calloc((size_t)options->max_jobs + 1, sizeof(*c->running));
+    MUSTER_CHECK(c->running != NULL);
     for (uint32_t i = 0; i < options->shard_count; i++)
         shard_init(c, i);
     catalog_topics(c->shards[0].set, &c->topics);
@@ -65,6 +73,7 @@ void coord_free(struct coord *c)
     for (uint32_t i = 0; i < c->options.shard_count; i++)
         shard_fini(&c->shards[i]);
     free(c->shards);
+    free(c->running);
     free(c);
 }
 
@@ -214,6 +223,8 @@ void coord_submit(struct coord *c, struct coord_request *request)
     MUSTER_CHECK(c->replica != NULL);
     memset(&request->in, 0, sizeof(request->in));
     request->op.fresh_id = (struct uuid){{0}};
+    request->op.job = NULL;
+    request->op.created = NULL;
     request->in.since_us = c->now_us;
     request->in.shard = op_is_catalog(request->op.kind) ? 0 : coord_shard_of(c, request->op.group_id);
     struct shard *s = &c->shards[request->in.shard];
@@ -229,6 +240,11 @@ void coord_cancel(struct coord *c, struct coord_request *request)
 {
     struct shard *s = &c->shards[request->in.shard];
     request->in.cancelled = true;
+    if (request->in.state == REQUEST_CREATING) {
+        if (creation_cancel(s, request))
+            request_finish(s, request);
+        return;
+    }
     if (request->in.state != REQUEST_WAITING)
         return;
     struct gate *g = gate_find(s, &request->op);
@@ -305,6 +321,7 @@ void coord_expire(struct coord *c)
 void coord_turn_end(struct coord *c)
 {
     barrier_step(c);
+    errands_step(c);
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         sweep_step(&c->shards[i]);
         turn_seal(&c->shards[i]);
@@ -316,7 +333,10 @@ int64_t coord_next_deadline_us(const struct coord *c)
 {
     if (c->dirty)
         return 0;
-    int64_t next = patience_next_us(c);
+    int64_t next = patience_next_us(c), errands = errands_next_us(c);
+    if (errands == 0)
+        return 0;
+    next = errands < next ? errands : next;
     if (c->retention_next_us != 0 && c->retention_next_us < next)
         next = c->retention_next_us;
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
@@ -381,4 +401,9 @@ void coord_stats(const struct coord *c, struct coord_stats *ret)
         ret->timers += c->shards[i].timers.count;
         ret->queued += c->shards[i].held.count;
     }
+    const struct errand *one;
+    TAILQ_FOREACH(one, &c->jobs, link)
+    ret->jobs_queued++;
+    ret->jobs_running = c->running_count;
+    ret->creations_running = c->creating_count;
 }

@@ -8,11 +8,18 @@ int64_t shard_clock_ms(const struct shard *s)
     return s->clock_base_ms + (s->coord->now_us - s->clock_base_us) / 1000;
 }
 
-/* g: the gate of the request's group, or NULL. A group that its own flights make is not counted against it a second time. */
-static void fill_op(struct shard *s, const struct gate *g, struct coord_request *r)
+/* A member that the request would add, if it may: it counts against the budget while it is in flight. */
+bool op_adds_member(const struct group_op *op)
+{
+    if (op->kind == GROUP_STREAMS_HEARTBEAT)
+        return ((const struct streams_group_heartbeat_request *)op->request)->member_epoch == 0;
+    return op->kind == GROUP_JOIN;
+}
+
+/* g: the gate of the op's group, or NULL. A group that its own flights make is not counted against it a second time. */
+void op_fill(struct shard *s, const struct gate *g, struct group_op *op)
 {
     struct coord *c = s->coord;
-    struct group_op *op = &r->op;
     op->clock_ms = shard_clock_ms(s);
     op->wall_ms = c->events.wall_ms(c->events.ctx);
     op->topics = &c->topics;
@@ -39,9 +46,12 @@ static void keep_outcome(struct coord_request *r, const struct group_out *out)
     r->in.more = out->more;
     r->in.timers = out->timers;
     r->in.timer_count = out->timer_count;
+    r->in.assign = out->assign;
+    r->in.resolve = out->resolve;
+    r->in.create = out->create;
 }
 
-void request_arm_timers(struct shard *s, struct coord_request *r)
+bool request_follow(struct shard *s, struct coord_request *r)
 {
     for (size_t i = 0; i < r->in.timer_count; i++) {
         const struct group_timer_wish *wish = &r->in.timers[i];
@@ -51,6 +61,7 @@ void request_arm_timers(struct shard *s, struct coord_request *r)
             timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
     }
     r->in.timer_count = 0;
+    return errands_of(s, r);
 }
 
 void request_finish(struct shard *s, struct coord_request *r)
@@ -119,7 +130,8 @@ static void settle_without_records(struct shard *s, struct gate *g, struct coord
         turn_join(s, g, r);
         return;
     }
-    request_arm_timers(s, r);
+    if (request_follow(s, r))
+        return;
     if (out->verdict == GROUP_WAIT)
         park(s, r);
     else if (out->verdict == GROUP_ANSWER)
@@ -137,7 +149,7 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
         request_finish(s, r);
         return;
     }
-    fill_op(s, g, r);
+    op_fill(s, g, &r->op);
     r->op.waiting = false;
     group_decide(gate_view(s, g, r->arena), &r->op, r->arena, &out);
     if (c->events.decided != NULL)
@@ -182,14 +194,15 @@ void request_route(struct shard *s, struct coord_request *r)
 void request_poll(struct shard *s, struct coord_request *r)
 {
     struct group_out out;
-    fill_op(s, gate_find(s, &r->op), r);
+    op_fill(s, gate_find(s, &r->op), &r->op);
     r->op.waiting = true;
     group_decide(s->set, &r->op, r->arena, &out);
     MUSTER_CHECK(out.records.len == 0);
     if (s->coord->events.decided != NULL && out.verdict != GROUP_WAIT)
         s->coord->events.decided(s->coord->events.ctx, s->id, &r->op, &out);
     keep_outcome(r, &out);
-    request_arm_timers(s, r);
+    if (request_follow(s, r))
+        return;
     if (out.verdict == GROUP_WAIT)
         park(s, r);
     else

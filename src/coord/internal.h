@@ -2,6 +2,7 @@
 #ifndef MUSTER_COORD_INTERNAL_H
 #define MUSTER_COORD_INTERNAL_H
 
+#include <bsd/sys/queue.h>
 #include <bsd/sys/tree.h>
 #include <muster/coord.h>
 
@@ -24,6 +25,7 @@ enum request_state {
     REQUEST_IN_TURN,   /* decided; its records are in this turn's entry, or it read a group that this entry changes */
     REQUEST_IN_FLIGHT, /* that entry is proposed */
     REQUEST_WAITING,   /* a parked join or sync */
+    REQUEST_CREATING,  /* decided, but topics have to be made first; then it is decided again */
     REQUEST_READING    /* decided without records: waits for a confirmation round */
 };
 
@@ -57,6 +59,47 @@ struct gate {
     uint32_t pins;        /* held by a loop that will look at it again */
 };
 RB_HEAD(gate_tree, gate);
+
+/* What decisions about one group want done outside: an assignment, regular expressions, topics. One of each kind is under way at a time. */
+enum errand_kind { ERRAND_ASSIGN = GROUP_JOB_ASSIGN, ERRAND_RESOLVE = GROUP_JOB_RESOLVE, ERRAND_CREATE, ERRAND_KINDS };
+enum errand_state {
+    ERRAND_IDLE,
+    ERRAND_QUEUED,  /* as many as may are under way */
+    ERRAND_OUT,     /* the host has it */
+    ERRAND_BACK,    /* what came of it is being decided */
+    ERRAND_RESTING, /* it failed, or topics were just made: not again for a while */
+};
+struct errand {
+    TAILQ_ENTRY(errand) link; /* of the queue, of those that rest, or of topics that came back */
+    struct errands *of;
+    enum errand_kind kind;
+    enum errand_state state;
+    bool again; /* a job was wished for while one was under way: what it sees may be too old */
+    int64_t rest_until_us;
+    struct group_job *job; /* out or back */
+};
+TAILQ_HEAD(errand_list, errand);
+
+struct errands { /* of one group; absent: there are none */
+    RB_ENTRY(errands) link;
+    struct shard *shard;
+    struct str id;
+    struct errand v[ERRAND_KINDS];
+    /* topics */
+    struct arena arena;
+    const struct create_topics_request *create;
+    uint64_t token;
+    bool for_request;            /* that waits for it, and hears what came of it */
+    struct str failure;          /* of the newest creation */
+    struct request_list waiting; /* requests that go on when topics were made, or may be asked for again */
+};
+RB_HEAD(errands_tree, errands);
+
+/* A job that the host has; errand NULL: office was lost, the result is dropped. */
+struct running_job {
+    struct group_job *job;
+    struct errand *errand;
+};
 
 /* One entry: being filled in this turn, or in flight. */
 struct flight {
@@ -114,6 +157,9 @@ struct shard {
     struct request_list held;
     struct coord_read *shard_reads, **shard_reads_end;
 
+    struct errands_tree errands;
+    size_t creating; /* requests that wait for topics */
+
     struct timer_set timers;
     int64_t live_us;                      /* time during which leadership was sure */
     int64_t clock_base_ms, clock_base_us; /* shard clock = base + what passed since, monotonic */
@@ -146,6 +192,14 @@ struct coord {
     struct topics topics;
     struct coord_stats stats;
     bool dirty; /* another turn is wanted */
+
+    struct errand_list jobs, creations; /* that wait for their turn, of all shards */
+    struct errand_list made;            /* creations that came back, to be looked at in this turn */
+    struct errand_list resting;         /* in order of time */
+    struct errand_list creating;        /* that the host has */
+    struct running_job *running;
+    uint32_t running_count, creating_count; /* the host has them, whatever became of the office */
+    uint64_t creation_token;
 };
 
 /* ---- gate.c ---- */
@@ -164,14 +218,40 @@ void gate_free_if_idle(struct shard *s, struct gate *g);
 void gate_list_add(struct gate_list *l, struct gate *g);
 struct gate *gate_list_take(struct gate_list *l); /* unpins; NULL: empty */
 
+/* ---- errand.c: what is done outside for a group, and what may be under way at once ---- */
+struct errands *errands_find(struct shard *s, struct str id); /* NULL: there are none */
+struct errands *errands_get(struct shard *s, struct str id);
+struct errands *errands_first(struct shard *s);
+struct errands *errands_after(struct errands *e); /* in order of ids; NULL: the end */
+void errands_tidy(struct errands *e);             /* frees it when there is nothing left in it */
+void errand_wish(struct errand *one);
+void errand_rest(struct errand *one);
+bool errands_of(struct shard *s, struct coord_request *r); /* what its decision wished for; true: it waits for topics */
+void errands_step(struct coord *c);
+void errands_drop(struct shard *s, struct request_list *requests); /* office was lost; adds requests that waited */
+int64_t errands_next_us(const struct coord *c);
+
+/* ---- job.c, create.c: the two sorts of errands ---- */
+bool errand_job_start(struct coord *c, struct errand *one); /* false: nothing is due */
+void errand_job_decided(struct shard *s, struct str group_id, struct group_job *job, int16_t error);
+void errand_job_forget(struct coord *c, struct errand *one);
+void creation_wish(struct shard *s, struct coord_request *r);
+void creation_start(struct coord *c, struct errand *one);
+void creation_wait(struct shard *s, struct coord_request *r); /* until topics are made */
+bool creation_cancel(struct shard *s, struct coord_request *r);
+void creation_made(struct errand *one);
+void creation_rested(struct errand *one); /* whoever waited may ask for topics again */
+
 /* ---- decide.c: from a request to records, an answer, or a place to wait ---- */
 void request_route(struct shard *s, struct coord_request *r);  /* gate, catalogue, decide */
 void request_finish(struct shard *s, struct coord_request *r); /* its answer is true: out with it */
 void request_refuse(struct shard *s, struct coord_request *r, int16_t error);
-void request_poll(struct shard *s, struct coord_request *r); /* a parked join or sync: answer it, or let it wait on */
-void request_arm_timers(struct shard *s, struct coord_request *r);
+void request_poll(struct shard *s, struct coord_request *r);   /* a parked join or sync: answer it, or let it wait on */
+bool request_follow(struct shard *s, struct coord_request *r); /* timers and errands of its decision; true: it waits for one of them */
 void read_finish(struct shard *s, struct coord_read *read, int16_t error);
 int64_t shard_clock_ms(const struct shard *s);
+void op_fill(struct shard *s, const struct gate *g, struct group_op *op); /* with what coord knows and draws */
+bool op_adds_member(const struct group_op *op);
 
 /* ---- turn.c ---- */
 void turn_init(struct turn *t);
@@ -195,6 +275,8 @@ void gates_reconsider(struct shard *s); /* everything in s->opened: parked reque
 
 /* ---- sweep.c: requests of coord's own ---- */
 void internal_submit(struct shard *s, enum group_op_kind kind, struct str group_id, const struct timer *timer);
+void internal_submit_job(struct shard *s, struct str group_id, struct group_job *job);
+void internal_submit_created(struct shard *s, struct str group_id, struct str failure);
 bool internal_is_stale(struct shard *s, const struct coord_request *r); /* a timer's decision whose timer was armed again */
 void sweep_step(struct shard *s);
 void sweep_reset(struct shard *s);

@@ -2,14 +2,15 @@
  * stands behind their requests on the connection. The error says ask again; the entry stays in flight and may yet be applied, as after a lost answer.
  *
  * Not given up: a join or sync that waits for other members, a read that waits for its round (without a majority office is lost and everything is
- * answered), what coord asked itself, and a request in flight that arms timers once it is applied. */
+ * answered), what coord asked itself, and a request in flight that arms timers or has errands once it is applied. */
 #include "internal.h"
 
 enum { LOOK_US = 100 * 1000 };
 
 static bool overdue(const struct shard *s, const struct coord_request *r)
 {
-    bool owed = r->op.api_key >= 0 && !(r->in.state == REQUEST_IN_FLIGHT && r->in.timer_count > 0);
+    bool follows = r->in.timer_count > 0 || r->in.assign || r->in.resolve || r->in.create != NULL;
+    bool owed = r->op.api_key >= 0 && !(r->in.state == REQUEST_IN_FLIGHT && follows);
     return owed && s->coord->now_us - r->in.since_us >= s->coord->options.commit_timeout_us;
 }
 
@@ -25,7 +26,18 @@ static void take_overdue(const struct shard *s, struct request_list *from, struc
 
 static bool has_something(const struct shard *s)
 {
-    return s->flights != NULL || s->held.count > 0;
+    return s->flights != NULL || s->held.count > 0 || s->creating > 0;
+}
+
+static void take_overdue_creations(struct shard *s, struct request_list *to)
+{
+    for (struct errands *e = errands_first(s), *next; s->creating > 0 && e != NULL; e = next) {
+        size_t before = e->waiting.count;
+        next = errands_after(e);
+        take_overdue(s, &e->waiting, to);
+        s->creating -= before - e->waiting.count;
+        errands_tidy(e);
+    }
 }
 
 static void give_up(struct shard *s)
@@ -40,6 +52,7 @@ static void give_up(struct shard *s)
         take_overdue(s, &g->queue, &late);
     if (s->catalog_gate != NULL)
         take_overdue(s, &s->catalog_gate->queue, &late);
+    take_overdue_creations(s, &late);
     while ((r = request_list_take(&late)) != NULL)
         request_refuse(s, r, COORDINATOR_NOT_AVAILABLE);
 }

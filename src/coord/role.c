@@ -58,6 +58,7 @@ static void lose_office(struct shard *s)
     }
     s->flights_end = &s->flights;
     drop_gates(s, &requests);
+    errands_drop(s, &requests);
     request_list_move(&s->reads, &requests);
     request_list_move(&s->held, &requests);
     timer_set_clear(&s->timers);

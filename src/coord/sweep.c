@@ -1,4 +1,4 @@
-/* Requests of coord's own: timers that fired, takeovers, and the walks over all groups (retention, changed topics). */
+/* Requests of coord's own: timers that fired, takeovers, what came of jobs and creations, and the walks over all groups (retention, changed topics). */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -10,6 +10,7 @@ struct internal {
     struct arena arena;
     struct shard *shard;
     uint64_t serial; /* of the timer that fired */
+    struct group_job *job;
     bool of_sweep;
 };
 
@@ -50,6 +51,23 @@ void internal_submit(struct shard *s, enum group_op_kind kind, struct str group_
     send(own);
 }
 
+void internal_submit_job(struct shard *s, struct str group_id, struct group_job *job)
+{
+    struct internal *own = internal_new(s, GROUP_JOB_DONE, group_id);
+    own->job = job;
+    own->request.op.job = job;
+    send(own);
+}
+
+void internal_submit_created(struct shard *s, struct str group_id, struct str failure)
+{
+    struct internal *own = internal_new(s, GROUP_TOPICS_CREATED, group_id);
+    struct topics_created *created = ARENA_NEW(&own->arena, struct topics_created, 1);
+    created->failure = arena_str(&own->arena, failure);
+    own->request.op.created = created;
+    send(own);
+}
+
 bool internal_is_stale(struct shard *s, const struct coord_request *r)
 {
     if (r->op.kind != GROUP_TIMER)
@@ -83,6 +101,8 @@ static void internal_done(struct coord_request *request, int16_t error, const vo
         else
             timer_decided(&s->timers, &request->op.timer, own->serial);
     }
+    if (own->job != NULL)
+        errand_job_decided(s, request->op.group_id, own->job, error);
     if (serving && error == 0 && request->in.more)
         again(own);
     else if (own->of_sweep && s->sweep.outstanding > 0)

@@ -120,9 +120,9 @@ void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const st
     if (class == GROUP_CLASS_EXCLUSIVE)
         g->exclusive = true;
     t->flight->bytes += (int64_t)out->records.bytes;
-    t->flight->joins += r->op.kind == GROUP_JOIN;
+    t->flight->joins += op_adds_member(&r->op);
     s->reserved_bytes += (int64_t)out->records.bytes;
-    s->reserved_members += r->op.kind == GROUP_JOIN;
+    s->reserved_members += op_adds_member(&r->op);
     s->coord->stats.records += out->records.len;
     turn_join(s, g, r);
 }

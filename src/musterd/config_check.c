@@ -283,6 +283,7 @@ int config_validate(const struct config *c, struct buf *errors)
         check_endpoint("muster.peer.listener", c->peer_listener, errors),
         check_endpoint("muster.admin.listener", c->admin_listener, errors),
         check_order(c, "group.min.session.timeout.ms", 1, "group.max.session.timeout.ms", errors),
+        check_order(c, "group.streams.heartbeat.interval.ms", 1, "group.streams.session.timeout.ms", errors),
         check_order(c, "muster.heartbeat.interval.ms", 2, "muster.election.timeout.ms", errors),
         check_order(c, "muster.entry.max.bytes", 2, "muster.log.segment.bytes", errors),
     };

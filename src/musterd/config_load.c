@@ -22,7 +22,6 @@ static const struct {
     {"controller.quorum.voters", "it is muster.peers here"},
     {"controller.quorum.bootstrap.servers", "it is muster.peers here"},
     {"group.consumer.*", "groups of the consumer protocol are not served yet"},
-    {"group.streams.*", "groups of the streams protocol are not served yet"},
     {"group.share.*", "share groups are not served"},
     {"transaction.*", "transactions are not served yet"},
     {"process.roles", "every node here does everything"},

@@ -80,8 +80,8 @@ STRING(rack, "broker.rack", "", NONE,
 
 SECTION(classic, "Classic groups")
 
-LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic", "classic", NONE,
-      "Group protocols this node serves. Kafka's default also names consumer and streams, which are not served yet.")
+LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic,streams", "classic|streams", NONE,
+      "Group protocols this node serves. Kafka's default also names consumer, which is not served yet.")
 INT32(group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
       "How long the first rebalance of an empty group waits for more members; each that comes prolongs it up to the rebalance timeout.")
 INT32(group_min_session_timeout_ms, "group.min.session.timeout.ms", 6000, 1, 2147483647, NONE,
@@ -98,6 +98,39 @@ BOOL(classic_rebalance_on_partition_change, "muster.classic.rebalance.on.partiti
       "Rebalance a group when a topic it subscribes to changes its partitions. With Kafka the group's leader notices by itself, some time later.")
 ENUM(classic_rebalance_signal, "muster.classic.rebalance.signal", "heartbeat", "heartbeat|close", NONE,
       "How members learn of a rebalance: by the answer of their next heartbeat, as with Kafka, or by the close of their connection, which is sooner.")
+
+SECTION(streams, "Streams groups")
+
+INT32(streams_session_timeout_ms, "group.streams.session.timeout.ms", 45000, 1, 2147483647, NONE,
+      "A member that was not heard of for this long is dropped. This and what follows is what groups have that set nothing of their own.")
+INT32(streams_heartbeat_interval_ms, "group.streams.heartbeat.interval.ms", 5000, 1, 2147483647, NONE,
+      "How often members are told to send a heartbeat.")
+INT32(streams_assignment_interval_ms, "group.streams.assignment.interval.ms", 1000, 0, 2147483647, NONE,
+      "Least time between two assignments of a group's tasks; changes meanwhile wait for the next one.")
+INT32(streams_initial_rebalance_delay_ms, "group.streams.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
+      "How long the first assignment of an empty group waits for more members.")
+INT32(streams_max_size, "group.streams.max.size", 2147483647, 1, 2147483647, NONE,
+      "Members one group may have.")
+INT32(streams_num_standby_replicas, "group.streams.num.standby.replicas", 0, 0, 2147483647, NONE,
+      "Standby tasks of each task that has state.")
+INT32(streams_num_warmup_replicas, "group.streams.num.warmup.replicas", 2, 0, 2147483647, NONE,
+      "Tasks of a group that may warm up at once.")
+INT64(streams_acceptable_recovery_lag, "group.streams.acceptable.recovery.lag", 10000, 0, 9223372036854775806, NONE,
+      "Records that a copy of a task's state may be behind and still counts as caught up.")
+INT32(streams_task_offset_interval_ms, "group.streams.task.offset.interval.ms", 60000, 1, 2147483647, NONE,
+      "How often members are told to say how far the state of their tasks has come.")
+STRING(streams_rack_aware_assignment_tags, "group.streams.rack.aware.assignment.tags", "", NONE,
+      "Keys of client tags, separated by commas, over whose values standby tasks are spread.")
+LIST(streams_assignors, "group.streams.assignors", "sticky", "sticky", NONE,
+      "Assignors of tasks. There is one.")
+BOOL(streams_assignor_offload_enable, "group.streams.assignor.offload.enable", true, NONE,
+      "Work out large assignments beside the loop.")
+INT32(streams_initialize_timeout_ms, "muster.streams.initialize.timeout.ms", -1, -1, 2147483647, NONE,
+      "How long a member that was asked for the topology may take before another one is asked. -1: its own rebalance timeout.")
+INT32(streams_max_subtopologies, "muster.streams.max.subtopologies", 1000, 1, 1000000, NONE,
+      "Subtopologies one topology may have.")
+INT32(streams_max_topology_topics, "muster.streams.max.topology.topics", 10000, 1, 1000000, NONE,
+      "Topics one topology may name.")
 
 SECTION(offsets, "Offsets")
 
@@ -170,7 +203,9 @@ INT32(slow_write_ms, "muster.slow.write.ms", 1000, 10, 600000, NONE,
 SECTION(process, "The process")
 
 INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
-      "Threads for what takes long: snapshots and their compression.")
+      "Threads for what takes long: snapshots and their compression, assignments of large groups, regular expressions.")
+INT32(jobs_max, "muster.jobs.max", 2, 1, 128, NONE,
+      "Assignments and regular expressions that are worked out at once on these threads; others wait their turn.")
 STRING(admin_listener, "muster.admin.listener", "", NONE,
       "HOST:PORT on which GET /metrics and GET /health are answered, without authentication. Empty: nowhere.")
 ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", NONE,

@@ -28,7 +28,14 @@ static const struct metric coord_metrics[] = {
     COORD(leader_losses, OPS_COUNTER, "Times that this node stopped leading a shard."),
     COORD(stalls, OPS_COUNTER, "Turns of the loop that came too late; no deadline counted that time."),
     COORD(too_large, OPS_COUNTER, "Requests refused because their records would not fit an entry."),
+    COORD(jobs, OPS_COUNTER, "Assignments and regular expressions given to other threads."),
+    COORD(jobs_dropped, OPS_COUNTER, "Those whose result came too late: this node did not lead the shard any more."),
+    COORD(creations, OPS_COUNTER, "Times that topics of a streams group were asked for."),
+    COORD(creations_failed, OPS_COUNTER, "Those of which not all could be made."),
     COORD(parked, OPS_GAUGE, "Requests that wait for an answer."),
+    COORD(jobs_running, OPS_GAUGE, "Assignments and regular expressions on other threads."),
+    COORD(jobs_queued, OPS_GAUGE, "Those that wait for others to end."),
+    COORD(creations_running, OPS_GAUGE, "Creations of topics under way."),
     COORD(timers, OPS_GAUGE, "Session and rebalance timers."),
 };
 #undef COORD

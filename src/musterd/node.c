@@ -104,6 +104,8 @@ static int open_coord(struct server *s)
         .peer = on_peer,
         .role = on_role,
         .decided = on_decided,
+        .run_job = errands_run_job,
+        .create_topics = errands_create_topics,
     };
     settings_coord(s->config, s->identity.peer_count, &options);
     return coord_new(&s->coord, &options, &events) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;

@@ -78,6 +78,10 @@ int data_open(struct server *s, bool *ret_formed);
 int data_check_identity(struct server *s);
 void data_form_config(const struct config *c, struct form_config *ret);
 
+/* ---- errands.c: what coord asks to be done outside ---- */
+void errands_run_job(void *ctx, struct group_job *job);
+void errands_create_topics(void *ctx, uint64_t token, const struct create_topics_request *request);
+
 /* ---- turn.c ---- */
 void turn_start(struct server *s);
 void turn_stop(struct server *s);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_PARKED_REQUESTS = 1 << 20 };
+enum { MAX_PARKED_REQUESTS = 1 << 20, MAX_CREATIONS = 64 };
 
 /* Budgets are of the cluster; a shard decides alone and gets its share of them. */
 static int64_t share(int64_t total, int32_t shards)
@@ -27,6 +27,23 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .max_topics = c->max_topics,
         .node_count = (int32_t)node_count,
         .commit_owned_only = c->classic_commit_owned_only,
+        .streams =
+            {
+                .session_timeout_ms = c->streams_session_timeout_ms,
+                .heartbeat_interval_ms = c->streams_heartbeat_interval_ms,
+                .assignment_interval_ms = c->streams_assignment_interval_ms,
+                .initial_rebalance_delay_ms = c->streams_initial_rebalance_delay_ms,
+                .max_size = c->streams_max_size,
+                .num_standby_replicas = c->streams_num_standby_replicas,
+                .num_warmup_replicas = c->streams_num_warmup_replicas,
+                .acceptable_recovery_lag = c->streams_acceptable_recovery_lag,
+                .task_offset_interval_ms = c->streams_task_offset_interval_ms,
+                .rack_aware_assignment_tags = str_of(c->streams_rack_aware_assignment_tags),
+                .assignor_offload = c->streams_assignor_offload_enable,
+                .initialize_timeout_ms = c->streams_initialize_timeout_ms,
+                .max_subtopologies = c->streams_max_subtopologies,
+                .max_topology_topics = c->streams_max_topology_topics,
+            },
         .rebalance_on_partition_change = c->classic_rebalance_on_partition_change,
         .max_groups = share(c->max_groups, c->shards),
         .max_members = share(c->max_members, c->shards),
@@ -45,6 +62,8 @@ void settings_coord(const struct config *c, size_t node_count, struct coord_opti
         .commit_timeout_us = (int64_t)c->offsets_commit_timeout_ms * 1000,
         .max_parked = MAX_PARKED_REQUESTS,
         .close_on_rebalance = c->classic_rebalance_signal != 0,
+        .max_jobs = (uint32_t)c->jobs_max,
+        .max_creations = MAX_CREATIONS,
     };
     settings_group(c, node_count, &ret->settings);
 }

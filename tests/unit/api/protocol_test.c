@@ -6,10 +6,11 @@
 /* Kafka 4.4 accepts these; whoever changes a schema has to change this table, too. */
 static const struct {
     int16_t key, min, max;
-} ranges[] = {{0, 3, 13}, {1, 4, 18}, {2, 1, 11}, {3, 0, 13},    {8, 2, 10},    {9, 1, 10},    {10, 0, 6},    {11, 0, 9},
-              {12, 0, 4}, {13, 0, 5}, {14, 0, 5}, {15, 0, 6},    {16, 0, 5},    {18, 0, 5},    {19, 2, 7},    {20, 1, 6},
-              {22, 0, 5}, {23, 2, 4}, {32, 1, 4}, {37, 0, 3},    {42, 0, 3},    {44, 0, 1},    {46, 0, 0},    {47, 0, 0},
-              {60, 0, 2}, {74, 0, 1}, {75, 0, 0}, {20000, 0, 0}, {20001, 0, 0}, {20002, 0, 0}, {20003, 0, 0}, {20005, 0, 0}};
+} ranges[] = {{0, 3, 13},    {1, 4, 18},    {2, 1, 11},    {3, 0, 13},    {8, 2, 10},   {9, 1, 10}, {10, 0, 6},    {11, 0, 9},
+              {12, 0, 4},    {13, 0, 5},    {14, 0, 5},    {15, 0, 6},    {16, 0, 5},   {18, 0, 5}, {19, 2, 7},    {20, 1, 6},
+              {22, 0, 5},    {23, 2, 4},    {32, 1, 4},    {37, 0, 3},    {42, 0, 3},   {44, 0, 1}, {46, 0, 0},    {47, 0, 0},
+              {60, 0, 2},    {74, 0, 1},    {75, 0, 0},    {88, 0, 1},    {89, 0, 1},   {93, 0, 0}, {20000, 0, 0}, {20001, 0, 0},
+              {20002, 0, 0}, {20003, 0, 0}, {20005, 0, 0}, {20006, 0, 0}, {20007, 0, 0}};
 
 static struct api_versions_request versions_request(void)
 {
@@ -33,9 +34,17 @@ static void test_version_ranges(void **state)
             assert_int_equal(response->api_keys.v[i].min_version, ranges[i].key == API_KEY_PRODUCE ? 0 : ranges[i].min);
             assert_int_equal(response->api_keys.v[i].max_version, ranges[i].max);
         }
-        assert_int_equal(response->supported_features.len, 0);
-        assert_int_equal(response->finalized_features.len, 0);
-        assert_int_equal(response->finalized_features_epoch, -1);
+        assert_int_equal(response->supported_features.len, version >= 4);
+        assert_int_equal(response->finalized_features.len, version >= 3);
+        assert_int_equal(response->finalized_features_epoch, version >= 3 ? 0 : -1);
+        if (version >= 4) {
+            STR_IS(response->supported_features.v[0].name, "streams.version");
+            assert_int_equal(response->supported_features.v[0].max_version, 1);
+        }
+        if (version >= 3) {
+            STR_IS(response->finalized_features.v[0].name, "streams.version");
+            assert_int_equal(response->finalized_features.v[0].max_version_level, 1);
+        }
     }
 }
 

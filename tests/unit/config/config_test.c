@@ -144,7 +144,7 @@ static void wrong_lines_are_all_named(void **state)
                                      "f:4: muster.fast.failover: 'maybe' is not one of true|false\n"
                                      "f:6: muster.shards: was already set in line 5\n"
                                      "f:7: num.partitions: 99999999999999999999 is out of range, which is 1 to 100000\n"
-                                     "f:8: group.coordinator.rebalance.protocols: 'consumer' is not one of classic\n"
+                                     "f:8: group.coordinator.rebalance.protocols: 'consumer' is not one of classic|streams\n"
                                      "f:9: num.partitions: was already set in line 7\n");
     assert_int_equal(f->config.shards, 8);
 }
@@ -162,7 +162,7 @@ static void unknown_keys_get_a_suggestion(void **state)
         {"log.dirs", "unknown key 'log.dirs': it is muster.data.dir here\n"},
         {"group.consumer.session.timeout.ms",
          "unknown key 'group.consumer.session.timeout.ms': groups of the consumer protocol are not served yet\n"},
-        {"group.streams.max.size", "unknown key 'group.streams.max.size': groups of the streams protocol are not served yet\n"},
+        {"group.streams.max.sizes", "unknown key 'group.streams.max.sizes': did you mean 'group.streams.max.size'?\n"},
         {"completely.different.from.all", "unknown key 'completely.different.from.all'\n"},
         {"", "unknown key ''\n"},
     };

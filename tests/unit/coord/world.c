@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,21 @@ static void fatal(void *ctx, const char *text)
     w->fatal++;
 }
 
+static void run_job(void *ctx, struct group_job *job)
+{
+    struct world *w = ctx;
+    assert_true(w->job_count < MOST_ERRANDS);
+    w->jobs[w->job_count++] = job;
+}
+
+static void create_topics(void *ctx, uint64_t token, const struct create_topics_request *request)
+{
+    struct world *w = ctx;
+    assert_true(w->creation_count < MOST_ERRANDS);
+    w->creations[w->creation_count].token = token;
+    snprintf(w->creations[w->creation_count++].name, sizeof(w->creations[0].name), "%.*s", STR_ARG(request->topics.v[0].name));
+}
+
 struct world *world_new(uint32_t shards, bool close_on_rebalance)
 {
     struct world *w = calloc(1, sizeof(*w));
@@ -58,9 +74,17 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
         .retention_check_us = 600 * (int64_t)SECOND,
         .commit_timeout_us = 5 * (int64_t)SECOND,
         .max_parked = 1000,
+        .max_jobs = MAX_JOBS,
+        .max_creations = MAX_CREATIONS,
         .close_on_rebalance = close_on_rebalance,
     };
-    struct coord_events events = {.ctx = w, .draw_id = draw_id, .wall_ms = wall_ms, .close_connection = close_connection, .fatal = fatal};
+    struct coord_events events = {.ctx = w,
+                                  .draw_id = draw_id,
+                                  .wall_ms = wall_ms,
+                                  .close_connection = close_connection,
+                                  .fatal = fatal,
+                                  .run_job = run_job,
+                                  .create_topics = create_topics};
     w->now_us = SECOND;
     w->replica = fake_new(shards);
     assert_int_equal(coord_new(&w->coord, &options, &events), 0);

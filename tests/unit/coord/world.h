@@ -6,7 +6,7 @@
 
 #include "fake_replica.h"
 
-enum { MS = 1000, SECOND = 1000 * 1000 };
+enum { MS = 1000, SECOND = 1000 * 1000, MAX_JOBS = 2, MAX_CREATIONS = 2, MOST_ERRANDS = 16 };
 
 struct world {
     struct replica *replica;
@@ -15,6 +15,13 @@ struct world {
     uint8_t next_id;
     int fatal;
     uint64_t closed_connection;
+    /* What coord asked to be done outside, oldest first; the test does it. */
+    struct group_job *jobs[MOST_ERRANDS];
+    struct {
+        uint64_t token;
+        char name[64]; /* of the first topic */
+    } creations[MOST_ERRANDS];
+    int job_count, creation_count;
 };
 
 /* A request and what was answered. */
