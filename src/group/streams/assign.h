@@ -17,7 +17,9 @@ struct assign_ints {
 }; /* numbers of tasks: of subtopology s, partition p it is first[s] + p, first[s] the sum of tasks before s */
 struct assign_member {
     int32_t process;                            /* members of one process share its state directory; 0 .. process_count - 1 */
-    struct assign_ints active, standby, warmup; /* what it had: the target so far, ascending */
+    bool idle;                                  /* gets nothing; the state it has is where it is */
+    struct assign_ints active, standby, warmup; /* what it has */
+    struct assign_ints letting_go;              /* of which it has the state besides: what it is giving up */
 };
 struct assign_process {
     const int32_t *tags; /* for each tag key of the rack-aware assignment a number that stands for its value; -1: the process lacks it */
@@ -45,7 +47,8 @@ struct assign_share {
     int32_t *active, *standby, *warmup;
     int32_t active_len, standby_len, warmup_len;
 }; /* task numbers, ascending */
-/* One share for each member, in the arena. The same input gives the same result everywhere. */
+/* One share for each member, in the arena. The same input gives the same result everywhere. Numbers in the input that name no task and no process are
+ * passed over; of two members that have a task active the first one counts. */
 struct assign_share *assign_tasks(const struct assign_in *in, struct arena *arena);
 
 #endif

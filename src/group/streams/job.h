@@ -15,8 +15,7 @@ struct assign_view_member {
     int32_t tag_count;
     /* What it has: its position's assigned, revoking left out. Tasks stay where they are, not where they were to go: so does Kafka 4.4.0. */
     struct holding current;
-    struct holding revoking; /* its position's revoking: state that is still there */
-    struct holding target;   /* what it was to have so far: a task that nobody has is kept for whom it was promised to */
+    struct holding revoking;                         /* its position's revoking: state that is still there */
     const struct task_offset *offsets, *end_offsets; /* as last reported (modern_offsets); in any order */
     int32_t offset_count, end_offset_count;
     bool idle; /* gets nothing, and counts for nothing but the state it has: its topology is not the group's */
