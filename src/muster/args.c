@@ -1,5 +1,6 @@
 /* args.c: the command line. Options may stand anywhere; `--name value` and `--name=value` are the same; `--` ends the options. */
 #include "cli.h"
+#include "out.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -30,11 +31,17 @@ static const char exit_codes[] = "Exit codes\n"
 
 /* ---- messages ---- */
 
+/* Parts of a message came from a client or a server: none of it may be obeyed by a terminal. */
 static void say(const struct cli *cli, const char *format, va_list args)
 {
-    fputs("muster: ", cli->err);
-    vfprintf(cli->err, format, args);
-    fputc('\n', cli->err);
+    struct arena arena;
+    char *text = NULL;
+    int len = vasprintf(&text, format, args);
+    MUSTER_CHECK(len >= 0);
+    arena_init(&arena, 0);
+    fprintf(cli->err, "muster: %.*s\n", STR_ARG(out_text((struct str){text, len}, &arena)));
+    arena_fini(&arena);
+    free(text);
 }
 
 void cli_say(const struct cli *cli, const char *format, ...)
@@ -319,8 +326,9 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         return CLI_USAGE;
     }
     if (cli.command == NULL) {
-        cli_say(&cli, "unknown command '%s%s%s'; there are:\n", argv[1], noun_known && argc > 2 ? " " : "",
+        cli_say(&cli, "unknown command '%s%s%s'; there are:", argv[1], noun_known && argc > 2 ? " " : "",
                 noun_known && argc > 2 ? argv[2] : "");
+        fputc('\n', err);
         print_help(err, commands, count, noun_known ? argv[1] : NULL);
         return CLI_USAGE;
     }

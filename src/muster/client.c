@@ -1,5 +1,7 @@
 #include "client.h"
 
+#include "out.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -467,7 +469,7 @@ int client_group_call(struct client *c, struct str group, const struct client_ca
             return rc;
         }
         if (error != 0) {
-            return fail(c, MUSTER_E_REFUSED, "group '%.*s' has no coordinator: %s", STR_ARG(group),
+            return fail(c, MUSTER_E_REFUSED, "group %.*s has no coordinator: %s", STR_ARG(out_quoted(group, arena)),
                         error == KAFKA_COORDINATOR_NOT_AVAILABLE ? "none was elected in time" : "the cluster refuses to name one");
         }
         rc = client_node_call(c, node, call, arena, ret);

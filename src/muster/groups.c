@@ -258,11 +258,11 @@ static int describe_one(struct cli *cli, struct client *c, struct str group, boo
         return cli_client_failed(cli, c, rc);
     }
     if (g.error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group '%.*s': %s", STR_ARG(out_text(group, &cli->arena)),
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                         kafka_error_text(g.error, g.error_message, &cli->arena));
     }
     if (offsets.error != 0) {
-        cli_say(cli, "the offsets of group '%.*s': %s", STR_ARG(out_text(group, &cli->arena)),
+        cli_say(cli, "the offsets of group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                 kafka_error_text(offsets.error, STR_NULL, &cli->arena));
     }
     if (cli->json) {
@@ -394,7 +394,7 @@ static int delete_one(struct cli *cli, struct client *c, struct str group, struc
     out_json_set(one, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
     out_json_add(results, one);
     if (error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group '%.*s': %s", STR_ARG(out_text(group, &cli->arena)),
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                         kafka_error_text(error, message, &cli->arena));
     }
     return CLI_OK;

@@ -46,6 +46,8 @@ void log_print_item(struct log_printer *p, const struct log_item *item);
 void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta *meta);
 /* Records of kinds TERM, SNAPSHOT and CHECKPOINT: shown with --all. */
 void log_print_state(struct log_printer *p, const struct store_record *record);
+/* The exit code of a dump that ended with code: nothing of the group or the type that was asked for is not what was hoped for. */
+int log_printer_judge(const struct log_printer *p, int code);
 /* One record alone (a state's): its type, key and value. */
 void log_print_record(struct log_printer *p, uint32_t shard, struct record record);
 

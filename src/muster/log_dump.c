@@ -32,6 +32,7 @@ int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filt
                         "the log holds entries that this program cannot read: they are of a newer release, or damaged when "
                         "they were made");
     }
+    code = log_printer_judge(&printer, code);
     log_printer_fini(&printer);
     return code;
 }
@@ -99,7 +100,8 @@ const struct cli_command command_log_dump = {
         "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
         "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
         "shows committed entries that it still has in memory.\n"
-        "Damage: everything before it is shown, then its place and kind on standard error, and exit code 4 or 5.",
+        "Exit code 1 when nothing is there of the --group or --type that was asked for, as grep has it. Damage: everything before it is\n"
+        "shown, then its place and kind on standard error, and exit code 4 or 5.",
     .options = dump_options,
     .option_count = COUNT_OF(dump_options),
     .run = run_dump};

@@ -60,11 +60,11 @@ static int list_one(struct cli *cli, struct client *c, struct str group, bool na
         return cli_client_failed(cli, c, rc);
     }
     if (offsets.error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group '%.*s': %s", STR_ARG(out_text(group, &cli->arena)),
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                         kafka_error_text(offsets.error, STR_NULL, &cli->arena));
     }
     if (offsets.count == 0 && named) {
-        return cli_fail(cli, CLI_FAILED, "group '%.*s' has no committed offsets", STR_ARG(out_text(group, &cli->arena)));
+        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets", STR_ARG(out_quoted(group, &cli->arena)));
     }
     add_rows(t, group, &offsets);
     json_t *one = json_object();

@@ -59,6 +59,11 @@ struct str out_text(struct str text, struct arena *arena)
     return (struct str){out, used};
 }
 
+struct str out_quoted(struct str text, struct arena *arena)
+{
+    return text.len == 0 ? STR("''") : arena_printf(arena, "'%.*s'", STR_ARG(out_text(text, arena)));
+}
+
 int out_width(struct str text)
 {
     int width = 0;

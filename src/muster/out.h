@@ -10,6 +10,8 @@
 /* Text that is safe on a terminal: control characters and bytes that are not UTF-8 become \xNN, null becomes "-", no text becomes '""'.
  * In the arena. */
 struct str out_text(struct str text, struct arena *arena);
+/* The same in single quotes, for messages; no text is ''. */
+struct str out_quoted(struct str text, struct arena *arena);
 /* Columns a text of out_text takes: its code points. */
 int out_width(struct str text);
 /* 2026-11-29T20:01:02.345Z */

@@ -152,7 +152,8 @@ static json_t *topic_json(struct cli *cli, const struct topic_description *view)
     for (int32_t i = 0; view->configs != NULL && i < view->configs->configs.len; i++) {
         const struct describe_configs_response_resource_result *config = &view->configs->configs.v[i];
         if (config->config_source == SOURCE_TOPIC_CONFIG) {
-            out_json_set(configs, arena_printf(&cli->arena, "%.*s", STR_ARG(config->name)).ptr, out_json_text(config->value));
+            out_json_set(configs, arena_printf(&cli->arena, "%.*s", STR_ARG(out_text(config->name, &cli->arena))).ptr,
+                         out_json_text(config->value));
         }
     }
     out_json_set(one, "topic", out_json_text(view->topic->name));
@@ -205,7 +206,7 @@ static int describe_one(struct cli *cli, struct client *c, const struct metadata
 {
     struct topic_description view = {.topic = topic};
     if (topic->error_code != 0) {
-        return cli_fail(cli, CLI_FAILED, "topic '%.*s': %s", STR_ARG(out_text(topic->name, &cli->arena)),
+        return cli_fail(cli, CLI_FAILED, "topic %.*s: %s", STR_ARG(out_quoted(topic->name, &cli->arena)),
                         kafka_error_text(topic->error_code, STR_NULL, &cli->arena));
     }
     int rc = fetch_topic(cli, c, &view);

@@ -41,7 +41,7 @@ static json_t *result_json(struct cli *cli, struct results *r, struct str topic,
     out_json_set(one, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
     out_json_add(r->topics, one);
     if (error != 0) {
-        r->code = cli_fail(cli, CLI_FAILED, "topic '%.*s': %s", STR_ARG(out_text(topic, &cli->arena)),
+        r->code = cli_fail(cli, CLI_FAILED, "topic %.*s: %s", STR_ARG(out_quoted(topic, &cli->arena)),
                            kafka_error_text(error, message, &cli->arena));
     }
     return one;

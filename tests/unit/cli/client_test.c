@@ -125,9 +125,9 @@ static const void *answer_describe(struct fake *f, const struct describe_groups_
     g->protocol_data = STR("");
     if (counted(&f->not_coordinator)) {
         g->error_code = 16;
-    } else if (str_eq(g->group_id, STR("none"))) {
+    } else if (str_eq(g->group_id, STR("none")) || g->group_id.len == 0 || memchr(g->group_id.ptr, 27, (size_t)g->group_id.len) != NULL) {
         g->error_code = 69;
-        g->error_message = STR("not here");
+        g->error_message = arena_printf(&f->arena, "not here: %.*s", STR_ARG(g->group_id));
     }
     return r;
 }
@@ -423,11 +423,31 @@ static void an_unknown_group_is_an_error(void **state)
     struct run r = run_cli("groups", "describe", "none", "--json", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     assert_string_equal(r.out, "");
-    assert_non_null(strstr(r.err, "group 'none': GROUP_ID_NOT_FOUND: not here"));
+    assert_string_equal(r.err, "muster: group 'none': GROUP_ID_NOT_FOUND: not here: none\n");
+    run_fini(&r);
+    r = run_cli("groups", "describe", "", NULL);
+    assert_string_equal(r.err, "muster: group '': GROUP_ID_NOT_FOUND: not here: \n");
     run_fini(&r);
     r = run_cli("offsets", "list", "g", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     assert_non_null(strstr(r.err, "no committed offsets"));
+    run_fini(&r);
+}
+
+/* Neither a name that somebody chose nor what a server says of it may reach the terminal as it is. */
+static void messages_are_safe(void **state)
+{
+    struct fake *f = *state;
+    struct run r = run_cli("groups", "describe", "red\x1b[31m", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.err, "muster: group 'red\\x1b[31m': GROUP_ID_NOT_FOUND: not here: red\\x1b[31m\n");
+    run_fini(&r);
+    f->coordinator_missing = 1 << 20;
+    r = run_cli("groups", "describe", "bell\a\xff", "--timeout", "100", NULL);
+    assert_non_null(strstr(r.err, "group 'bell\\x07\\xff' has no coordinator: none was elected in time\n"));
+    run_fini(&r);
+    r = run_cli("groups", "describe", "", "--timeout", "100", NULL);
+    assert_non_null(strstr(r.err, "group '' has no coordinator: none was elected in time\n"));
     run_fini(&r);
 }
 
@@ -627,6 +647,11 @@ static void a_live_log_is_read_to_its_end(void **state)
     assert_int_equal(lines_of(r.out), 3);
     assert_string_equal(r.err, "");
     run_fini(&r);
+    r = run_cli("log", "dump", "--group", "nobody", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, "muster: the log holds no such record"));
+    run_fini(&r);
     r = run_cli("log", "dump", "--shard", "9", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     run_fini(&r);
@@ -638,6 +663,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_coordinator_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(messages_are_safe, setup, teardown),
         cmocka_unit_test_setup_teardown(another_controller_is_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(the_next_address_is_tried, setup, teardown),

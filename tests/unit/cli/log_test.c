@@ -227,6 +227,17 @@ static void reads_a_real_folder_without_touching_it(void **state)
     r = run_cli("log", "verify", "--data", dir, NULL);
     assert_int_equal(r.code, CLI_OK);
     run_fini(&r);
+    r = run_cli("log", "dump", "--data", dir, "--group", "nobody", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, "muster: the log holds no such record"));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", dir, "--type", "StateHash", "--all", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", dir, "--from", "1000", NULL); /* a place, not a thing: nothing there is no failure */
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
     r = run_cli("log", "state", "--data", dir, "--group", "g", "--json", NULL);
     assert_int_equal(r.code, CLI_OK);
     run_fini(&r);
