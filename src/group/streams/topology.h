@@ -9,7 +9,7 @@
 typedef struct streams_group_topology_value topology; /* as the record has it: epoch, subtopologies, id */
 
 /* From a heartbeat's and from an initialization's topology; strings are borrowed, the rest lies in the arena. The id is the given one, or by default a
- * deterministic hash of everything but the epoch ("h-" and 16 hexadecimal digits). */
+ * deterministic hash of everything but the epoch ("h-" and 16 hexadecimal digits). The tagged fields of an initialization count as those of a heartbeat. */
 const topology *topology_of_heartbeat(const struct streams_group_heartbeat_request *r, struct arena *arena);
 const topology *topology_of_initialize(const struct streams_group_initialize_request *r, int32_t epoch, struct arena *arena);
 
