@@ -6,5 +6,6 @@ int main(void)
     failed += run_classic_tests();
     failed += run_random_tests();
     failed += run_snapshot_tests();
+    failed += run_streams_store_tests();
     return failed;
 }

@@ -17,6 +17,25 @@ static void check_equal_dumps(const struct wire_msg *msg, int16_t version, const
     buf_fini(&second);
 }
 
+/* A copy in one block of just the size that was asked for stands when all that it was made of is gone. */
+static void check_copy(const struct wire_msg *msg, int16_t version, struct bytes body)
+{
+    struct arena source, scratch;
+    arena_init(&source, 0);
+    arena_init(&scratch, 0);
+    void *value = arena_get(&source, msg->type->size);
+    struct bytes text = arena_bytes(&source, body);
+    assert_int_equal(wire_decode(msg, version, text, &source, value, NULL), 0);
+    size_t size = wire_copy_size(msg->type, value);
+    void *block = test_malloc(size);
+    void *copy = wire_copy(msg->type, value, block);
+    assert_ptr_equal(copy, block);
+    arena_fini(&source);
+    assert_true(bytes_eq(body, wire_encode(msg, version, copy, &scratch)));
+    arena_fini(&scratch);
+    test_free(block);
+}
+
 static void check_round(const struct wire_msg *msg, int16_t version, struct prng *random, struct arena *arena)
 {
     void *value = random_value(msg, version, random, arena);
@@ -29,6 +48,7 @@ static void check_round(const struct wire_msg *msg, int16_t version, struct prng
     }
     assert_true(bytes_eq(body, wire_encode(msg, version, copy, arena)));
     check_equal_dumps(msg, version, value, copy);
+    check_copy(msg, version, body);
     int32_t cut = (int32_t)prng_below(random, (uint64_t)body.len + 1);
     if (cut < body.len) {
         assert_true(wire_decode(msg, version, (struct bytes){body.ptr, cut}, arena, copy, NULL) < 0);
