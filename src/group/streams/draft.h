@@ -1,0 +1,145 @@
+/* draft.h: a change of one streams group while it is being decided.
+ *
+ * A decision changes nothing, yet its later steps depend on its earlier ones (a member joins, so the group's epoch moves, so its assignment is due, so the
+ * member has tasks). The draft is the group as it would be: `next` has everything of the group itself, `put` the one member that is added or changed, `gone`
+ * the one that leaves; all other members are as they are. draft_close() writes what differs, in Kafka's order. Everything lies in the arena of the request or
+ * is borrowed from the state. */
+#ifndef MUSTER_STREAMS_DRAFT_H
+#define MUSTER_STREAMS_DRAFT_H
+
+#include "job.h"
+#include "rules.h"
+#include "streams.h"
+
+typedef struct streams_group_heartbeat_request heartbeat_request;
+
+struct draft {
+    struct decision *d;
+    const struct group *g;     /* NULL: unknown */
+    const struct streams *was; /* as applied; of a group that is no streams group yet an empty one */
+    bool is_new;               /* it is none yet */
+    struct streams_configs configs;
+    /* The group. */
+    struct streams next;               /* its slots and regexes are those of `was` */
+    bool changed;                      /* something in its StreamsGroupMetadata */
+    bool bumped;                       /* its epoch moves */
+    bool topology_put;                 /* next.topology is written */
+    const struct resolved *resolved;   /* NULL: nobody has asked yet */
+    const struct regex_table *regexes; /* that were matched anew; NULL: those of `was` */
+    /* The member that is added or changed. */
+    struct str member_id;           /* null: nobody is put */
+    const struct modern_slot *slot; /* as applied; NULL: it is new, or nobody is put */
+    const struct modern_member *put;
+    bool member_put; /* its StreamsGroupMemberMetadata is written */
+    struct member_position before, after;
+    struct holding target; /* what it was to have when the request came */
+    bool target_put;       /* that is written: it took it over from the member it replaces */
+    bool offsets_put;      /* what it reports of its tasks is written */
+    struct streams_task_offsets_value offsets;
+    /* The member that goes. */
+    const struct modern_slot *gone; /* NULL: nobody */
+    /* The assignment. */
+    const struct assign_result *assigned; /* that was computed; NULL: none */
+    bool assignment_put;                  /* its StreamsGroupTargetAssignmentMetadata is written */
+};
+
+void draft_open(struct draft *t, struct decision *d, const struct group *g);
+void draft_close(struct draft *t); /* writes the records */
+
+void draft_bump(struct draft *t); /* the group's epoch; once a decision, whatever the reasons */
+/* The member of that slot, as it is; it may be changed from there. */
+void draft_hold(struct draft *t, const struct modern_slot *slot);
+/* A new one of that id. from: the member whose place it takes, which is gone then; NULL: nobody's. */
+void draft_add(struct draft *t, struct str member_id, const struct modern_slot *from);
+/* The member leaves, with all it has. The last one takes along what concerns members alone. */
+void draft_remove(struct draft *t, const struct modern_slot *slot);
+
+static inline bool draft_has(const struct draft *t, const struct modern_slot *slot) /* a member that is as it was */
+{
+    return slot->member != NULL && slot != t->slot && slot != t->gone;
+}
+/* The epoch of the assignment in force. A group begins with 1, as if its members' having nothing had been computed. */
+static inline int32_t assignment_epoch(const struct streams *s)
+{
+    return s->has_assignment ? s->assignment_epoch : 1;
+}
+static inline const topology *draft_topology(const struct draft *t) /* NULL: none */
+{
+    return t->next.topology == NULL ? NULL : t->next.topology->value;
+}
+
+/* ---- topics.c: the topology against the topics that are there ----------------------------------------------------------------- */
+
+/* What the group's topology needs and has; worked out once. NULL: it has no topology. */
+const struct resolved *draft_resolve(struct draft *t);
+void draft_set_topology(struct draft *t, const topology *value);
+/* Takes the topics as they are into the group: problem and hash, and with them the epoch when there are members. True when they moved. */
+bool draft_refresh(struct draft *t);
+void draft_write_regexes(const struct draft *t);
+/* Wishes for what the topology lacks: internal topics, the matches of regular expressions. */
+void draft_wish(struct draft *t);
+
+/* ---- assignment.c: who is to have which tasks ----------------------------------------------------------------------------------- */
+
+enum assignment_wait { ASSIGNMENT_DONE, ASSIGNMENT_DUE, ASSIGNMENT_DELAYED, ASSIGNMENT_INTERVAL };
+enum assignment_wait assignment_wait(const struct draft *t);
+/* Computes the assignment if it is due: here, or, when that would take long, by wishing for a job. */
+void draft_assign(struct draft *t);
+void draft_take_result(struct draft *t, const struct assign_result *result);
+/* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
+void draft_reconcile(struct draft *t, const struct holding *owned);
+
+/* ---- member.c: who sends a request, and what it says of itself ------------------------------------------------------------------- */
+
+struct refused { /* error 0: it is not */
+    int16_t error;
+    struct str text; /* null: none */
+    const char *rule;
+};
+static inline struct refused not_refused(void)
+{
+    return (struct refused){.error = KAFKA_NONE, .text = STR_NULL};
+}
+/* The sender, a member already: unknown 25, fenced 82. */
+struct refused member_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret);
+struct refused member_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
+                                  const struct holding *owned);
+/* Take over what the request says of its sender, which is new, known, or comes (back) as the static member old. */
+void member_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch);
+void member_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
+void member_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
+/* What the sender says it has; NULL: it does not say. */
+const struct holding *member_owned(const struct draft *t, const heartbeat_request *r);
+void member_report_offsets(struct draft *t, const heartbeat_request *r);
+
+/* ---- check.c: the request by itself -------------------------------------------------------------------------------------------------- */
+
+struct refused check_request(const struct draft *t, const heartbeat_request *r);
+struct refused check_owned(struct draft *t, const heartbeat_request *r); /* against the topology */
+
+/* ---- adopt.c: what the topology of a join does to the group -------------------------------------------------------------------------- */
+
+enum {
+    TOPOLOGY_NONE = -1,
+    TOPOLOGY_UNVERIFIED = -2
+}; /* for a member's topology epoch: it came without one; with one that could not be compared */
+/* ret_epoch: the member's topology epoch. */
+struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32_t *ret_epoch);
+
+/* ---- answer.c, endpoints.c ------------------------------------------------------------------------------------------------------------ */
+
+void answer_refusal(struct decision *d, struct refused refused);
+void answer_left(struct decision *d, const char *rule, const heartbeat_request *r);
+void answer_heartbeat(struct draft *t, const char *rule, const heartbeat_request *r);
+/* The endpoint epoch moves with the put member's endpoint, and with its tasks when it has one. */
+void endpoints_move(struct draft *t);
+struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_list(struct draft *t);
+
+/* ---- join.c, leave.c --------------------------------------------------------------------------------------------------------------------- */
+
+void decide_join(struct draft *t, const heartbeat_request *r);
+void decide_leave(struct draft *t, const heartbeat_request *r);
+/* heartbeat.c: what follows once the member is as it said; answers. rule: when nothing more telling happens. */
+void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule);
+
+#endif

@@ -1,0 +1,245 @@
+/* topics.c: the group's topology against the topics that are there; what happens when they change.
+ *
+ * Whether the topology can run is recorded with the group, so that it is known without a catalogue. Kafka looks at the topics with each heartbeat; here the
+ * group hears at once when they change (GROUP_TOPICS_CHANGED), which moves its epoch, and its members follow with their next heartbeats. */
+#include "draft.h"
+
+const struct resolved *draft_resolve(struct draft *t)
+{
+    const topology *own = draft_topology(t);
+    if (own != NULL && t->resolved == NULL) {
+        struct resolved *resolved = ARENA_NEW(t->d->arena, struct resolved, 1);
+        struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
+        topology_resolve(own, &known, t->d->op->topics, t->d->arena, resolved);
+        t->resolved = resolved;
+    }
+    return t->resolved;
+}
+
+void draft_set_topology(struct draft *t, const topology *value)
+{
+    struct streams_topology *kept = ARENA_NEW(t->d->arena, struct streams_topology, 1);
+    *kept = (struct streams_topology){.value = value, .raw = BYTES_NULL};
+    t->next.topology = kept;
+    t->next.initializing_member = STR_NULL;
+    t->next.initialize_until_ms = 0;
+    t->topology_put = t->changed = true;
+    t->resolved = NULL;
+}
+
+bool draft_refresh(struct draft *t)
+{
+    const struct resolved *r = draft_resolve(t);
+    if (r == NULL) {
+        return false;
+    }
+    int32_t validated = r->problem == TOPOLOGY_FINE ? draft_topology(t)->epoch : -1;
+    bool moved = r->metadata_hash != t->next.metadata_hash || r->problem != t->next.problem || t->topology_put;
+    if (!moved) {
+        return false; /* the text of the problem stays, too: it may tell why a creation failed */
+    }
+    t->next.metadata_hash = r->metadata_hash;
+    t->next.problem = (int8_t)r->problem;
+    t->next.problem_detail = r->detail;
+    t->next.validated_topology_epoch = validated;
+    t->changed = true;
+    if (t->next.member_count > 0) {
+        draft_bump(t);
+    }
+    return true;
+}
+
+/* ---- regular expressions ------------------------------------------------------------------------------------------------------------ */
+
+static const struct regex_topics *find_regex(const struct regex_table *table, struct str regex)
+{
+    int32_t low = 0, high = table->len;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        int order = str_cmp(table->v[middle].regex, regex);
+        if (order == 0) {
+            return &table->v[middle];
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return NULL;
+}
+
+/* Those of the topology: whether there is one that the table lacks (NULL: any). */
+static bool topology_has_regex(const topology *own, const struct regex_table *beyond)
+{
+    for (int32_t i = 0; own != NULL && i < own->subtopologies.len; i++) {
+        const struct str_array *regexes = &own->subtopologies.v[i].source_topic_regex;
+        for (int32_t k = 0; k < regexes->len; k++) {
+            if (beyond == NULL || find_regex(beyond, regexes->v[k]) == NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool topology_reads_regex(const topology *own, struct str regex)
+{
+    for (int32_t i = 0; own != NULL && i < own->subtopologies.len; i++) {
+        const struct str_array *regexes = &own->subtopologies.v[i].source_topic_regex;
+        for (int32_t k = 0; k < regexes->len; k++) {
+            if (str_eq(regexes->v[k], regex)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool same_topics(const struct str_array *a, const struct str_array *b)
+{
+    bool same = a->len == b->len;
+    for (int32_t i = 0; same && i < a->len; i++) {
+        same = str_eq(a->v[i], b->v[i]);
+    }
+    return same;
+}
+
+void draft_write_regexes(const struct draft *t)
+{
+    struct regex_table known = {0};
+    if (t->topology_put || t->regexes != NULL) {
+        known = streams_regexes(t->was, t->d->arena);
+    }
+    for (int32_t i = 0; i < known.len; i++) {
+        struct consumer_group_regular_expression_key key = {.group_id = t->d->op->group_id, .regular_expression = known.v[i].regex};
+        if (!topology_reads_regex(draft_topology(t), known.v[i].regex)) {
+            out_record(t->d, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &key, STREAMS_VALUE_VERSION, NULL);
+        }
+    }
+    for (int32_t i = 0; t->regexes != NULL && i < t->regexes->len; i++) {
+        const struct regex_topics *now = &t->regexes->v[i];
+        const struct regex_topics *before = find_regex(&known, now->regex);
+        struct consumer_group_regular_expression_key key = {.group_id = t->d->op->group_id, .regular_expression = now->regex};
+        struct consumer_group_regular_expression_value value = {.topics = now->topics, .timestamp = t->d->op->wall_ms};
+        if (before == NULL || !same_topics(&before->topics, &now->topics)) {
+            out_record(t->d, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &key, STREAMS_VALUE_VERSION, &value);
+        }
+    }
+}
+
+/* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. */
+void draft_wish(struct draft *t)
+{
+    if (t->next.problem == TOPOLOGY_MISSING_SOURCES) {
+        struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
+        t->d->out->resolve = t->d->out->resolve || topology_has_regex(draft_topology(t), &known);
+    } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL) {
+        t->d->out->create = topology_creation(draft_resolve(t), t->d->arena);
+    }
+}
+
+/* ---- not from members ------------------------------------------------------------------------------------------------------------------ */
+
+static void done(struct draft *t, const char *rule)
+{
+    draft_close(t);
+    t->d->out->verdict = GROUP_SILENT;
+    out_rule(t->d, rule);
+}
+
+static bool open_existing(struct draft *t, struct decision *d)
+{
+    draft_open(t, d, group_find(d->set, d->op->group_id));
+    return !t->is_new;
+}
+
+void streams_decide_topics_changed(struct decision *d)
+{
+    struct draft t;
+    if (!open_existing(&t, d)) {
+        out_rule(d, RULE(TOPICS_UNMOVED));
+        return;
+    }
+    bool moved = draft_refresh(&t);
+    draft_wish(&t);
+    d->out->resolve = topology_has_regex(draft_topology(&t), NULL);
+    done(&t, moved ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));
+}
+
+void streams_decide_topics_created(struct decision *d)
+{
+    struct draft t;
+    struct str failure = d->op->created == NULL ? STR_NULL : d->op->created->failure;
+    if (!open_existing(&t, d)) {
+        out_rule(d, RULE(CREATED_MOOT));
+        return;
+    }
+    bool moved = draft_refresh(&t);
+    const struct resolved *r = draft_resolve(&t);
+    if (r == NULL || r->problem != TOPOLOGY_MISSING_INTERNAL || str_is_empty(failure)) {
+        done(&t, moved ? RULE(CREATED) : RULE(CREATED_MOOT));
+        return;
+    }
+    struct str detail = arena_printf(d->arena, "%.*s; Creation failed: %.*s.", STR_ARG(r->detail), STR_ARG(failure));
+    if (!str_eq(detail, t.next.problem_detail)) {
+        t.next.problem_detail = detail;
+        t.changed = true;
+    }
+    done(&t, RULE(CREATED_FAILED));
+}
+
+/* ---- results of jobs ---------------------------------------------------------------------------------------------------------------------- */
+
+static void take_assignment(struct draft *t, const struct group_job *job)
+{
+    struct job_stamp stamp = streams_job_stamp(job);
+    bool due = assignment_wait(t) == ASSIGNMENT_DUE;
+    const topology *own = draft_topology(t);
+    bool same = stamp.epoch == t->was->epoch && stamp.topology_epoch == (own == NULL ? -1 : own->epoch) &&
+                (own == NULL || stamp.metadata_hash == t->was->metadata_hash);
+    if (due && same) {
+        draft_take_result(t, streams_job_assigned(job));
+        done(t, RULE(JOB_ASSIGNED));
+    } else {
+        t->d->out->assign = due;
+        done(t, due ? RULE(JOB_STALE) : RULE(JOB_MOOT));
+    }
+}
+
+static void take_matches(struct draft *t, const struct group_job *job)
+{
+    struct job_stamp stamp = streams_job_stamp(job);
+    const topology *own = draft_topology(t);
+    bool reads = topology_has_regex(own, NULL);
+    if (!reads) {
+        done(t, RULE(JOB_MOOT));
+        return;
+    }
+    /* What changed since it began is looked at by the next one. */
+    bool older = t->d->op->catalog != NULL && stamp.catalog_index < (int64_t)group_set_catalog_index(t->d->op->catalog);
+    if (stamp.topology_epoch == own->epoch) {
+        t->regexes = streams_job_matches(job);
+        draft_refresh(t);
+        draft_wish(t);
+    }
+    t->d->out->resolve = older || stamp.topology_epoch != own->epoch;
+    done(t, RULE(JOB_RESOLVED));
+}
+
+void streams_decide_job_done(struct decision *d)
+{
+    struct draft t;
+    if (!open_existing(&t, d)) {
+        out_rule(d, RULE(JOB_MOOT));
+        return;
+    }
+    switch (group_job_kind(d->op->job)) {
+    case GROUP_JOB_ASSIGN:
+        take_assignment(&t, d->op->job);
+        break;
+    case GROUP_JOB_RESOLVE:
+        take_matches(&t, d->op->job);
+        break;
+    }
+}
