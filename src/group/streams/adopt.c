@@ -19,7 +19,7 @@ static struct refused adopt(struct draft *t, const topology *given, int32_t *ret
     if (error != KAFKA_NONE) {
         return refuse(error, problem);
     }
-    draft_set_topology(t, given);
+    streams_draft_set_topology(t, given);
     *ret_epoch = given->epoch;
     return not_refused();
 }

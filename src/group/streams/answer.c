@@ -8,7 +8,7 @@ static struct streams_group_heartbeat_response *answer_new(const struct decision
     return answer;
 }
 
-void answer_refusal(struct decision *d, struct refused refused)
+void heartbeat_refuse(struct decision *d, struct refused refused)
 {
     struct streams_group_heartbeat_response *answer = answer_new(d);
     answer->error_code = refused.error;
@@ -16,7 +16,7 @@ void answer_refusal(struct decision *d, struct refused refused)
     out_answer(d, refused.rule, refused.error, answer);
 }
 
-void answer_left(struct decision *d, const char *rule, const heartbeat_request *r)
+void heartbeat_left(struct decision *d, const char *rule, const heartbeat_request *r)
 {
     struct streams_group_heartbeat_response *answer = answer_new(d);
     answer->member_id = r->member_id;
@@ -144,7 +144,7 @@ static bool wants_description(const struct draft *t)
     return own != NULL && t->next.stored_description_epoch != own->epoch && t->next.failed_description_epoch != own->epoch;
 }
 
-void answer_heartbeat(struct draft *t, const char *rule, const heartbeat_request *r)
+void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r)
 {
     struct streams_group_heartbeat_response *answer = answer_new(t->d);
     const topology *own = draft_topology(t);

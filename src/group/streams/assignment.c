@@ -59,7 +59,7 @@ static const struct assign_view_member *view_members(const struct draft *t, int3
     return v;
 }
 
-void draft_take_result(struct draft *t, const struct assign_result *result)
+void streams_draft_take_result(struct draft *t, const struct assign_result *result)
 {
     t->assigned = result;
     t->next.has_assignment = true;
@@ -69,14 +69,14 @@ void draft_take_result(struct draft *t, const struct assign_result *result)
     t->assignment_put = true;
 }
 
-void draft_assign(struct draft *t)
+void streams_draft_assign(struct draft *t)
 {
     static const struct resolved nothing = {.problem = TOPOLOGY_MISSING_SOURCES};
     if (assignment_wait(t) != ASSIGNMENT_DUE) {
         return;
     }
-    draft_refresh(t);
-    const struct resolved *resolved = draft_resolve(t);
+    streams_draft_refresh(t);
+    const struct resolved *resolved = streams_draft_resolve(t);
     struct assign_view view = {.resolved = resolved == NULL ? &nothing : resolved, .configs = &t->configs};
     view.members = view_members(t, &view.member_count);
     if (t->configs.offload && streams_assign_cost(&view) > STREAMS_ASSIGN_INLINE) {
@@ -85,7 +85,7 @@ void draft_assign(struct draft *t)
     }
     struct assign_result *result = ARENA_NEW(t->d->arena, struct assign_result, 1);
     streams_assign(&view, t->d->arena, result);
-    draft_take_result(t, result);
+    streams_draft_take_result(t, result);
 }
 
 static struct holding put_target(const struct draft *t)
@@ -188,7 +188,7 @@ static bool is_taken(const void *ctx, enum unit_kind kind, const struct unit *un
     return s->owners.taken[kind][found - s->owners.wanted.kind[kind].v];
 }
 
-void draft_reconcile(struct draft *t, const struct holding *owned)
+void streams_draft_reconcile(struct draft *t, const struct holding *owned)
 {
     struct search search = {.owners = {.t = t}, .target = put_target(t)};
     struct reconcile r = {.now = &t->before,

@@ -91,7 +91,7 @@ static struct refused check_tags(const struct draft *t, const heartbeat_request 
     return not_refused();
 }
 
-struct refused check_request(const struct draft *t, const heartbeat_request *r)
+struct refused heartbeat_check(const struct draft *t, const heartbeat_request *r)
 {
     struct refused refused = check_ids(r);
     if (refused.error == KAFKA_NONE) {
@@ -147,10 +147,10 @@ static struct refused check_tasks(const struct draft *t, const struct streams_gr
 }
 
 /* While the topology cannot run nobody knows how many tasks there are, and members still report what they are about to give up. */
-struct refused check_owned(struct draft *t, const heartbeat_request *r)
+struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r)
 {
     bool any = r->active_tasks.len > 0 || r->standby_tasks.len > 0 || r->warmup_tasks.len > 0;
-    const struct resolved *resolved = any ? draft_resolve(t) : NULL;
+    const struct resolved *resolved = any ? streams_draft_resolve(t) : NULL;
     if (resolved == NULL || resolved->problem != TOPOLOGY_FINE) {
         return not_refused();
     }

@@ -19,7 +19,7 @@ static const struct streams no_streams = {
     .assignment_raw = {NULL, -1},
 };
 
-void draft_open(struct draft *t, struct decision *d, const struct group *g)
+void streams_draft_open(struct draft *t, struct decision *d, const struct group *g)
 {
     memset(t, 0, sizeof *t);
     t->d = d;
@@ -52,7 +52,7 @@ static void set_configs(struct draft *t)
     t->next.configs = v;
 }
 
-void draft_bump(struct draft *t)
+void streams_draft_bump(struct draft *t)
 {
     if (!t->bumped) {
         t->bumped = t->changed = true;
@@ -65,7 +65,7 @@ void draft_bump(struct draft *t)
 
 static const struct member_position nowhere = {.state = MEMBER_STABLE};
 
-void draft_hold(struct draft *t, const struct modern_slot *slot)
+void streams_draft_hold(struct draft *t, const struct modern_slot *slot)
 {
     MUSTER_CHECK(str_is_null(t->member_id));
     t->slot = slot;
@@ -89,7 +89,7 @@ static void admit(struct draft *t)
     }
 }
 
-void draft_add(struct draft *t, struct str member_id, const struct modern_slot *from)
+void streams_draft_add(struct draft *t, struct str member_id, const struct modern_slot *from)
 {
     MUSTER_CHECK(str_is_null(t->member_id));
     t->member_id = member_id;
@@ -117,12 +117,12 @@ static void forget_members(struct draft *t)
     out_timer(t->d, GROUP_TIMER_ASSIGN, STR(""), 0, -1);
 }
 
-void draft_remove(struct draft *t, const struct modern_slot *slot)
+void streams_draft_remove(struct draft *t, const struct modern_slot *slot)
 {
     MUSTER_CHECK(t->gone == NULL && slot->member != NULL);
     t->gone = slot;
     t->next.member_count--;
-    draft_bump(t);
+    streams_draft_bump(t);
     if (str_eq(t->next.initializing_member, slot->member_id)) {
         t->next.initializing_member = STR_NULL;
         t->next.initialize_until_ms = 0;
@@ -241,11 +241,11 @@ static void write_position(const struct draft *t)
     }
 }
 
-void draft_close(struct draft *t)
+void streams_draft_close(struct draft *t)
 {
     write_gone(t);
     write_member(t);
-    draft_write_regexes(t);
+    streams_draft_write_regexes(t);
     write_group(t);
     write_assignment(t);
     write_position(t);

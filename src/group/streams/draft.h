@@ -2,7 +2,7 @@
  *
  * A decision changes nothing, yet its later steps depend on its earlier ones (a member joins, so the group's epoch moves, so its assignment is due, so the
  * member has tasks). The draft is the group as it would be: `next` has everything of the group itself, `put` the one member that is added or changed, `gone`
- * the one that leaves; all other members are as they are. draft_close() writes what differs, in Kafka's order. Everything lies in the arena of the request or
+ * the one that leaves; all other members are as they are. streams_draft_close() writes what differs, in Kafka's order. Everything lies in the arena of the request or
  * is borrowed from the state. */
 #ifndef MUSTER_STREAMS_DRAFT_H
 #define MUSTER_STREAMS_DRAFT_H
@@ -43,16 +43,16 @@ struct draft {
     bool assignment_put;                  /* its StreamsGroupTargetAssignmentMetadata is written */
 };
 
-void draft_open(struct draft *t, struct decision *d, const struct group *g);
-void draft_close(struct draft *t); /* writes the records */
+void streams_draft_open(struct draft *t, struct decision *d, const struct group *g);
+void streams_draft_close(struct draft *t); /* writes the records */
 
-void draft_bump(struct draft *t); /* the group's epoch; once a decision, whatever the reasons */
+void streams_draft_bump(struct draft *t); /* the group's epoch; once a decision, whatever the reasons */
 /* The member of that slot, as it is; it may be changed from there. */
-void draft_hold(struct draft *t, const struct modern_slot *slot);
+void streams_draft_hold(struct draft *t, const struct modern_slot *slot);
 /* A new one of that id. from: the member whose place it takes, which is gone then; NULL: nobody's. */
-void draft_add(struct draft *t, struct str member_id, const struct modern_slot *from);
+void streams_draft_add(struct draft *t, struct str member_id, const struct modern_slot *from);
 /* The member leaves, with all it has. The last one takes along what concerns members alone. */
-void draft_remove(struct draft *t, const struct modern_slot *slot);
+void streams_draft_remove(struct draft *t, const struct modern_slot *slot);
 
 static inline bool draft_has(const struct draft *t, const struct modern_slot *slot) /* a member that is as it was */
 {
@@ -71,23 +71,23 @@ static inline const topology *draft_topology(const struct draft *t) /* NULL: non
 /* ---- topics.c: the topology against the topics that are there ----------------------------------------------------------------- */
 
 /* What the group's topology needs and has; worked out once. NULL: it has no topology. */
-const struct resolved *draft_resolve(struct draft *t);
-void draft_set_topology(struct draft *t, const topology *value);
+const struct resolved *streams_draft_resolve(struct draft *t);
+void streams_draft_set_topology(struct draft *t, const topology *value);
 /* Takes the topics as they are into the group: problem and hash, and with them the epoch when there are members. True when they moved. */
-bool draft_refresh(struct draft *t);
-void draft_write_regexes(const struct draft *t);
+bool streams_draft_refresh(struct draft *t);
+void streams_draft_write_regexes(const struct draft *t);
 /* Wishes for what the topology lacks: internal topics, the matches of regular expressions. */
-void draft_wish(struct draft *t);
+void streams_draft_wish(struct draft *t);
 
 /* ---- assignment.c: who is to have which tasks ----------------------------------------------------------------------------------- */
 
 enum assignment_wait { ASSIGNMENT_DONE, ASSIGNMENT_DUE, ASSIGNMENT_DELAYED, ASSIGNMENT_INTERVAL };
 enum assignment_wait assignment_wait(const struct draft *t);
 /* Computes the assignment if it is due: here, or, when that would take long, by wishing for a job. */
-void draft_assign(struct draft *t);
-void draft_take_result(struct draft *t, const struct assign_result *result);
+void streams_draft_assign(struct draft *t);
+void streams_draft_take_result(struct draft *t, const struct assign_result *result);
 /* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
-void draft_reconcile(struct draft *t, const struct holding *owned);
+void streams_draft_reconcile(struct draft *t, const struct holding *owned);
 
 /* ---- member.c: who sends a request, and what it says of itself ------------------------------------------------------------------- */
 
@@ -101,21 +101,21 @@ static inline struct refused not_refused(void)
     return (struct refused){.error = KAFKA_NONE, .text = STR_NULL};
 }
 /* The sender, a member already: unknown 25, fenced 82. */
-struct refused member_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret);
-struct refused member_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
+struct refused sender_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret);
+struct refused sender_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
                                   const struct holding *owned);
 /* Take over what the request says of its sender, which is new, known, or comes (back) as the static member old. */
-void member_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch);
-void member_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
-void member_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
+void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch);
+void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
+void sender_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
 /* What the sender says it has; NULL: it does not say. */
-const struct holding *member_owned(const struct draft *t, const heartbeat_request *r);
-void member_report_offsets(struct draft *t, const heartbeat_request *r);
+const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r);
+void sender_report_offsets(struct draft *t, const heartbeat_request *r);
 
 /* ---- check.c: the request by itself -------------------------------------------------------------------------------------------------- */
 
-struct refused check_request(const struct draft *t, const heartbeat_request *r);
-struct refused check_owned(struct draft *t, const heartbeat_request *r); /* against the topology */
+struct refused heartbeat_check(const struct draft *t, const heartbeat_request *r);
+struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r); /* against the topology */
 
 /* ---- adopt.c: what the topology of a join does to the group -------------------------------------------------------------------------- */
 
@@ -128,17 +128,17 @@ struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32
 
 /* ---- answer.c, endpoints.c ------------------------------------------------------------------------------------------------------------ */
 
-void answer_refusal(struct decision *d, struct refused refused);
-void answer_left(struct decision *d, const char *rule, const heartbeat_request *r);
-void answer_heartbeat(struct draft *t, const char *rule, const heartbeat_request *r);
+void heartbeat_refuse(struct decision *d, struct refused refused);
+void heartbeat_left(struct decision *d, const char *rule, const heartbeat_request *r);
+void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r);
 /* The endpoint epoch moves with the put member's endpoint, and with its tasks when it has one. */
 void endpoints_move(struct draft *t);
 struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_list(struct draft *t);
 
 /* ---- join.c, leave.c --------------------------------------------------------------------------------------------------------------------- */
 
-void decide_join(struct draft *t, const heartbeat_request *r);
-void decide_leave(struct draft *t, const heartbeat_request *r);
+void heartbeat_join(struct draft *t, const heartbeat_request *r);
+void heartbeat_leave(struct draft *t, const heartbeat_request *r);
 /* heartbeat.c: what follows once the member is as it said; answers. rule: when nothing more telling happens. */
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule);
 

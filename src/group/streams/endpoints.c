@@ -87,13 +87,13 @@ struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_l
     for (int32_t i = 0; i < t->was->slot_count; i++) {
         const struct modern_slot *slot = &t->was->slots[i];
         if (draft_has(t, slot) && !str_is_null(slot->member->endpoint_host)) {
-            draft_resolve(t);
+            streams_draft_resolve(t);
             struct member_position p = streams_position(slot);
             all.v[all.len++] = entry(t, slot->member, &p.assigned);
         }
     }
     if (!str_is_null(t->put->endpoint_host)) {
-        draft_resolve(t);
+        streams_draft_resolve(t);
         all.v[all.len++] = entry(t, t->put, &t->after.assigned);
     }
     return all;

@@ -4,7 +4,7 @@
 static void done(struct draft *t, const char *rule)
 {
     if (!t->is_new) {
-        draft_close(t);
+        streams_draft_close(t);
     }
     t->d->out->verdict = GROUP_SILENT;
     out_rule(t->d, rule);
@@ -17,7 +17,7 @@ static void session(struct draft *t)
         done(t, RULE(SESSION_MOOT));
         return;
     }
-    draft_remove(t, slot);
+    streams_draft_remove(t, slot);
     done(t, RULE(SESSION_EXPIRED));
 }
 
@@ -30,7 +30,7 @@ static void revocation(struct draft *t)
         done(t, RULE(REVOKE_MOOT));
         return;
     }
-    draft_remove(t, slot);
+    streams_draft_remove(t, slot);
     done(t, RULE(REVOKE_EXPIRED));
 }
 
@@ -41,14 +41,14 @@ static void delay(struct draft *t)
         done(t, RULE(DELAY_MOOT));
         return;
     }
-    draft_assign(t);
+    streams_draft_assign(t);
     done(t, t->d->out->assign ? RULE(DELAY_JOB) : RULE(DELAY_OVER));
 }
 
 void streams_decide_timer(struct decision *d)
 {
     struct draft t;
-    draft_open(&t, d, group_find(d->set, d->op->group_id));
+    streams_draft_open(&t, d, group_find(d->set, d->op->group_id));
     switch (d->op->timer.kind) {
     case GROUP_TIMER_SESSION:
         session(&t);

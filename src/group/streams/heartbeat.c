@@ -45,7 +45,7 @@ static bool list_is(struct str text, const struct str_array *keys)
     return at == text.len;
 }
 
-/* As draft_bump() writes them. */
+/* As streams_draft_bump() writes them. */
 static bool configs_moved(const struct draft *t)
 {
     const struct streams_configs *c = &t->configs;
@@ -60,22 +60,22 @@ static bool configs_moved(const struct draft *t)
 
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
 {
-    member_report_offsets(t, r);
+    sender_report_offsets(t, r);
     ask_for_topology(t);
     if (configs_moved(t)) {
-        draft_bump(t);
+        streams_draft_bump(t);
     }
     if (r->shutdown_application && str_is_null(t->next.shutdown_member)) {
         t->next.shutdown_member = t->member_id;
         t->changed = true;
     }
-    draft_assign(t);
-    draft_reconcile(t, owned);
+    streams_draft_assign(t);
+    streams_draft_reconcile(t, owned);
     endpoints_move(t);
-    draft_wish(t);
+    streams_draft_wish(t);
     out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, t->configs.session_timeout_ms);
-    answer_heartbeat(t, rule, r);
-    draft_close(t);
+    heartbeat_answer(t, rule, r);
+    streams_draft_close(t);
 }
 
 static const char *beat_rule(const struct draft *t)
@@ -97,19 +97,19 @@ static struct refused rejoin(const struct draft *t)
 static void beat(struct draft *t, const heartbeat_request *r)
 {
     const struct modern_slot *slot = NULL;
-    struct refused refused = member_find(t, r, &slot);
-    const struct holding *owned = refused.error == KAFKA_NONE ? member_owned(t, r) : NULL;
-    refused = refused.error == KAFKA_NONE ? member_check_epoch(t, r, slot, owned) : refused;
-    refused = refused.error == KAFKA_NONE ? check_owned(t, r) : refused;
+    struct refused refused = sender_find(t, r, &slot);
+    const struct holding *owned = refused.error == KAFKA_NONE ? sender_owned(t, r) : NULL;
+    refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, r, slot, owned) : refused;
+    refused = refused.error == KAFKA_NONE ? heartbeat_check_owned(t, r) : refused;
     if (refused.error == KAFKA_NONE && slot->member->topology_epoch == TOPOLOGY_UNVERIFIED && draft_topology(t) != NULL) {
         refused = rejoin(t);
     }
     if (refused.error != KAFKA_NONE) {
-        answer_refusal(t->d, refused);
+        heartbeat_refuse(t->d, refused);
         return;
     }
-    draft_hold(t, slot);
-    member_update(t, r, slot->member, slot->member->topology_epoch);
+    streams_draft_hold(t, slot);
+    sender_update(t, r, slot->member, slot->member->topology_epoch);
     heartbeat_finish(t, r, owned, beat_rule(t));
 }
 
@@ -129,17 +129,17 @@ void streams_decide_heartbeat(struct decision *d)
 {
     const heartbeat_request *r = d->op->request;
     struct draft t;
-    draft_open(&t, d, group_find(d->set, d->op->group_id));
-    struct refused refused = check_request(&t, r);
+    streams_draft_open(&t, d, group_find(d->set, d->op->group_id));
+    struct refused refused = heartbeat_check(&t, r);
     if (refused.error == KAFKA_NONE && r->member_epoch != 0 && t.is_new) {
         refused = unknown_group(&t, r);
     }
     if (refused.error != KAFKA_NONE) {
-        answer_refusal(d, refused);
+        heartbeat_refuse(d, refused);
     } else if (r->member_epoch == 0) {
-        decide_join(&t, r);
+        heartbeat_join(&t, r);
     } else if (r->member_epoch < 0) {
-        decide_leave(&t, r);
+        heartbeat_leave(&t, r);
     } else {
         beat(&t, r);
     }

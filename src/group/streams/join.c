@@ -76,13 +76,13 @@ static struct refused look_up(const struct draft *t, const heartbeat_request *r,
 static void come_back(struct draft *t, const heartbeat_request *r, const struct joining *j, int32_t topology_epoch)
 {
     if (j->back == j->known) {
-        draft_hold(t, j->back);
+        streams_draft_hold(t, j->back);
         t->before.epoch = t->before.previous_epoch = 0;
         t->after = t->before;
     } else {
-        draft_add(t, r->member_id, j->back);
+        streams_draft_add(t, r->member_id, j->back);
     }
-    member_replace(t, r, j->back->member, topology_epoch);
+    sender_replace(t, r, j->back->member, topology_epoch);
 }
 
 static const char *join(struct draft *t, const heartbeat_request *r, const struct joining *j, int32_t topology_epoch)
@@ -92,19 +92,19 @@ static const char *join(struct draft *t, const heartbeat_request *r, const struc
         return RULE(JOIN_STATIC_BACK);
     }
     if (j->known != NULL) {
-        draft_hold(t, j->known);
-        member_update(t, r, j->known->member, topology_epoch);
+        streams_draft_hold(t, j->known);
+        sender_update(t, r, j->known->member, topology_epoch);
         return RULE(JOIN_AGAIN);
     }
-    draft_add(t, r->member_id, NULL);
-    member_new(t, r, topology_epoch);
+    streams_draft_add(t, r->member_id, NULL);
+    sender_new(t, r, topology_epoch);
     if (t->is_new) {
         return t->g == NULL ? RULE(JOIN_NEW_GROUP) : RULE(JOIN_CONVERTED);
     }
     return str_is_null(r->instance_id) ? RULE(JOIN_NEW_MEMBER) : RULE(JOIN_STATIC_NEW);
 }
 
-void decide_join(struct draft *t, const heartbeat_request *r)
+void heartbeat_join(struct draft *t, const heartbeat_request *r)
 {
     struct joining joining = {0};
     int32_t topology_epoch;
@@ -117,11 +117,11 @@ void decide_join(struct draft *t, const heartbeat_request *r)
     refused = refused.error == KAFKA_NONE ? look_up(t, r, &joining) : refused;
     refused = refused.error == KAFKA_NONE ? adopt_topology(t, r, &topology_epoch) : refused;
     if (refused.error != KAFKA_NONE) {
-        answer_refusal(t->d, refused);
+        heartbeat_refuse(t->d, refused);
         return;
     }
     const char *rule = join(t, r, &joining, topology_epoch);
-    draft_refresh(t);
+    streams_draft_refresh(t);
     rule = t->topology_put && !t->is_new && t->was->topology != NULL ? RULE(JOIN_UPGRADE) : rule;
-    heartbeat_finish(t, r, member_owned(t, r), rule);
+    heartbeat_finish(t, r, sender_owned(t, r), rule);
 }

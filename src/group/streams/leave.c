@@ -13,7 +13,7 @@ static struct units without_epochs(const struct draft *t, struct units units)
 
 static void go_away(struct draft *t, const struct modern_slot *slot)
 {
-    draft_hold(t, slot);
+    streams_draft_hold(t, slot);
     t->after.epoch = -2;
     t->after.state = MEMBER_STABLE;
     for (int k = 0; k < UNIT_KINDS; k++) {
@@ -34,22 +34,22 @@ static void take_shutdown(struct draft *t, const heartbeat_request *r)
     }
 }
 
-void decide_leave(struct draft *t, const heartbeat_request *r)
+void heartbeat_leave(struct draft *t, const heartbeat_request *r)
 {
     const struct modern_slot *slot = NULL;
-    struct refused refused = member_find(t, r, &slot);
+    struct refused refused = sender_find(t, r, &slot);
     if (refused.error != KAFKA_NONE) {
-        answer_refusal(t->d, refused);
+        heartbeat_refuse(t->d, refused);
         return;
     }
     const char *rule = RULE(LEAVE_STATIC);
     if (r->member_epoch == -2) {
         go_away(t, slot);
     } else {
-        draft_remove(t, slot);
+        streams_draft_remove(t, slot);
         rule = t->next.member_count == 0 ? RULE(LEAVE_LAST) : RULE(LEAVE);
     }
     take_shutdown(t, r);
-    draft_close(t);
-    answer_left(t->d, rule, r);
+    streams_draft_close(t);
+    heartbeat_left(t->d, rule, r);
 }

@@ -34,13 +34,13 @@ static struct refused find_by_instance(const struct draft *t, const heartbeat_re
     return not_refused();
 }
 
-struct refused member_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret)
+struct refused sender_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret)
 {
     return str_is_null(r->instance_id) ? find_by_id(t, r, ret) : find_by_instance(t, r, ret);
 }
 
 /* A member whose last answer was lost comes with the epoch before, and with no more than it was given since. */
-struct refused member_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
+struct refused sender_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
                                   const struct holding *owned)
 {
     struct member_position p = streams_position(slot);
@@ -70,7 +70,7 @@ static struct units units_of(const struct draft *t, const struct streams_group_h
     return unit_list_finish(&list);
 }
 
-const struct holding *member_owned(const struct draft *t, const heartbeat_request *r)
+const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r)
 {
     if (r->active_tasks.len < 0) {
         return NULL;
@@ -191,28 +191,28 @@ static void put(struct draft *t, const heartbeat_request *r, const struct modern
     t->member_put = true;
 }
 
-void member_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch)
+void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch)
 {
     put(t, r, &nobody, topology_epoch);
-    draft_bump(t);
+    streams_draft_bump(t);
 }
 
-void member_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
+void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
 {
     struct differences differ = compare(t, r, old, topology_epoch);
     if (differ.placement || differ.other || differ.quiet) {
         put(t, r, old, topology_epoch);
     }
     if (differ.placement || differ.other) {
-        draft_bump(t);
+        streams_draft_bump(t);
     }
 }
 
-void member_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
+void sender_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
 {
     put(t, r, old, topology_epoch);
     if (compare(t, r, old, topology_epoch).placement) {
-        draft_bump(t);
+        streams_draft_bump(t);
     }
 }
 
@@ -242,7 +242,7 @@ static kept offsets_kept(const struct draft *t, const reported *r, const struct 
     return all;
 }
 
-void member_report_offsets(struct draft *t, const heartbeat_request *r)
+void sender_report_offsets(struct draft *t, const heartbeat_request *r)
 {
     static const struct modern_offsets none = {0};
     const struct modern_offsets *old = t->slot != NULL && t->slot->offsets != NULL ? t->slot->offsets : &none;

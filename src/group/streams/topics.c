@@ -4,7 +4,7 @@
  * group hears at once when they change (GROUP_TOPICS_CHANGED), which moves its epoch, and its members follow with their next heartbeats. */
 #include "draft.h"
 
-const struct resolved *draft_resolve(struct draft *t)
+const struct resolved *streams_draft_resolve(struct draft *t)
 {
     const topology *own = draft_topology(t);
     if (own != NULL && t->resolved == NULL) {
@@ -16,7 +16,7 @@ const struct resolved *draft_resolve(struct draft *t)
     return t->resolved;
 }
 
-void draft_set_topology(struct draft *t, const topology *value)
+void streams_draft_set_topology(struct draft *t, const topology *value)
 {
     struct streams_topology *kept = ARENA_NEW(t->d->arena, struct streams_topology, 1);
     *kept = (struct streams_topology){.value = value, .raw = BYTES_NULL};
@@ -27,9 +27,9 @@ void draft_set_topology(struct draft *t, const topology *value)
     t->resolved = NULL;
 }
 
-bool draft_refresh(struct draft *t)
+bool streams_draft_refresh(struct draft *t)
 {
-    const struct resolved *r = draft_resolve(t);
+    const struct resolved *r = streams_draft_resolve(t);
     if (r == NULL) {
         return false;
     }
@@ -44,7 +44,7 @@ bool draft_refresh(struct draft *t)
     t->next.validated_topology_epoch = validated;
     t->changed = true;
     if (t->next.member_count > 0) {
-        draft_bump(t);
+        streams_draft_bump(t);
     }
     return true;
 }
@@ -105,7 +105,7 @@ static bool same_topics(const struct str_array *a, const struct str_array *b)
     return same;
 }
 
-void draft_write_regexes(const struct draft *t)
+void streams_draft_write_regexes(const struct draft *t)
 {
     struct regex_table known = {0};
     if (t->topology_put || t->regexes != NULL) {
@@ -129,13 +129,13 @@ void draft_write_regexes(const struct draft *t)
 }
 
 /* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. */
-void draft_wish(struct draft *t)
+void streams_draft_wish(struct draft *t)
 {
     if (t->next.problem == TOPOLOGY_MISSING_SOURCES) {
         struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
         t->d->out->resolve = t->d->out->resolve || topology_has_regex(draft_topology(t), &known);
     } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL) {
-        t->d->out->create = topology_creation(draft_resolve(t), t->d->arena);
+        t->d->out->create = topology_creation(streams_draft_resolve(t), t->d->arena);
     }
 }
 
@@ -143,14 +143,14 @@ void draft_wish(struct draft *t)
 
 static void done(struct draft *t, const char *rule)
 {
-    draft_close(t);
+    streams_draft_close(t);
     t->d->out->verdict = GROUP_SILENT;
     out_rule(t->d, rule);
 }
 
 static bool open_existing(struct draft *t, struct decision *d)
 {
-    draft_open(t, d, group_find(d->set, d->op->group_id));
+    streams_draft_open(t, d, group_find(d->set, d->op->group_id));
     return !t->is_new;
 }
 
@@ -161,8 +161,8 @@ void streams_decide_topics_changed(struct decision *d)
         out_rule(d, RULE(TOPICS_UNMOVED));
         return;
     }
-    bool moved = draft_refresh(&t);
-    draft_wish(&t);
+    bool moved = streams_draft_refresh(&t);
+    streams_draft_wish(&t);
     d->out->resolve = topology_has_regex(draft_topology(&t), NULL);
     done(&t, moved ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));
 }
@@ -175,8 +175,8 @@ void streams_decide_topics_created(struct decision *d)
         out_rule(d, RULE(CREATED_MOOT));
         return;
     }
-    bool moved = draft_refresh(&t);
-    const struct resolved *r = draft_resolve(&t);
+    bool moved = streams_draft_refresh(&t);
+    const struct resolved *r = streams_draft_resolve(&t);
     if (r == NULL || r->problem != TOPOLOGY_MISSING_INTERNAL || str_is_empty(failure)) {
         done(&t, moved ? RULE(CREATED) : RULE(CREATED_MOOT));
         return;
@@ -199,7 +199,7 @@ static void take_assignment(struct draft *t, const struct group_job *job)
     bool same = stamp.epoch == t->was->epoch && stamp.topology_epoch == (own == NULL ? -1 : own->epoch) &&
                 (own == NULL || stamp.metadata_hash == t->was->metadata_hash);
     if (due && same) {
-        draft_take_result(t, streams_job_assigned(job));
+        streams_draft_take_result(t, streams_job_assigned(job));
         done(t, RULE(JOB_ASSIGNED));
     } else {
         t->d->out->assign = due;
@@ -220,8 +220,8 @@ static void take_matches(struct draft *t, const struct group_job *job)
     bool older = t->d->op->catalog != NULL && stamp.catalog_index < (int64_t)group_set_catalog_index(t->d->op->catalog);
     if (stamp.topology_epoch == own->epoch) {
         t->regexes = streams_job_matches(job);
-        draft_refresh(t);
-        draft_wish(t);
+        streams_draft_refresh(t);
+        streams_draft_wish(t);
     }
     t->d->out->resolve = older || stamp.topology_epoch != own->epoch;
     done(t, RULE(JOB_RESOLVED));
