@@ -56,3 +56,29 @@ void names_repeats(const struct str *v, int32_t len, struct arena *arena, struct
         ret->times[ret->first[i]]++;
     }
 }
+
+/* A merge sort: the names come from clients, in whatever order hurts. */
+int32_t *names_sort(const struct str *v, int32_t len, struct arena *arena)
+{
+    int32_t *from = ARENA_NEW(arena, int32_t, len);
+    int32_t *to = ARENA_NEW(arena, int32_t, len);
+    for (int32_t i = 0; i < len; i++) {
+        from[i] = i;
+    }
+    for (int64_t width = 1; width < len; width *= 2) {
+        for (int64_t start = 0; start < len; start += 2 * width) {
+            int64_t middle = start + width < len ? start + width : len;
+            int64_t end = middle + width < len ? middle + width : len;
+            int64_t left = start;
+            int64_t right = middle;
+            for (int64_t at = start; at < end; at++) {
+                bool take_left = left < middle && (right >= end || str_cmp(v[from[left]], v[from[right]]) <= 0);
+                to[at] = take_left ? from[left++] : from[right++];
+            }
+        }
+        int32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    return from;
+}

@@ -25,4 +25,7 @@ struct repeats {
 };
 void names_repeats(const struct str *v, int32_t len, struct arena *arena, struct repeats *ret);
 
+/* The places of the names in the order of the names; equal ones as they stand. */
+int32_t *names_sort(const struct str *v, int32_t len, struct arena *arena);
+
 #endif

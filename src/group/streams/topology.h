@@ -29,6 +29,7 @@ struct regex_table {
     const struct regex_topics *v;
     int32_t len;
 }; /* by regex */
+struct str_array regex_matches(const struct regex_table *regexes, struct str regex); /* none when it is not there; regexes may be NULL */
 
 enum topology_problem { /* the status codes of the heartbeat's answer */
                         TOPOLOGY_FINE = -1,
@@ -75,7 +76,9 @@ void topology_resolve(const topology *t, const struct regex_table *regexes, cons
 /* The request that makes the missing topics; in the arena. NULL when there are none. */
 const struct create_topics_request *topology_creation(const struct resolved *r, struct arena *arena);
 
-/* The subtopology whose tasks read the topic (source, or repartition source): its id, null when none does. */
+/* Whether the tasks of that subtopology (by its place in the record) read the topic: as source, or as repartition source. */
+bool topology_reads(const topology *t, int32_t number, const struct regex_table *regexes, struct str topic);
+/* The first subtopology that does: its id, null when none does. Several may. */
 struct str topology_reader_of(const topology *t, const struct regex_table *regexes, struct str topic);
 
 #endif
