@@ -54,6 +54,26 @@ def ratios(load, cells):
         print(f"\nmuster to {name}: {rate}, {cpu} that of {name}")
 
 
+def phases(load, rows):
+    """Of a rebalance: how long until all are settled, and what it took."""
+    print(f"\n### rebalance, {load.split('-')[1]} members\n")
+    print("| system | phase | ms (spread) | requests | CPU ms (spread) |")
+    print("| --- | --- | ---: | ---: | ---: |")
+    medians = {}
+    for name in SYSTEMS:
+        results = [row["result"] for row in rows if row["system"] == name]
+        for phase in ("join", "add_one", "leave_one"):
+            some = [r[phase] for r in results if phase in r]
+            if some:
+                ms, cpu = [p["ms"] for p in some], [sum(p["server_cpu_s"]) * 1000 for p in some]
+                medians[name, phase] = statistics.median(ms)
+                print(f"| {name} | {phase} | {medians[name, phase]:,.0f} ({span(ms, 0)}) | {statistics.median(p['requests'] for p in some):,.0f} "
+                      f"| {statistics.median(cpu):,.0f} ({span(cpu, 0)}) |")
+    for (name, phase), ms in medians.items():
+        if name != "muster" and ("muster", phase) in medians:
+            print(f"\n{phase}: muster settles in {medians['muster', phase] / ms:.2f} times the time of {name}")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.strip())
@@ -61,8 +81,11 @@ def main():
         rows = [json.loads(line) for line in lines]
     if not rows:
         sys.exit("report: nothing was measured")
-    print(f"{max(row['round'] for row in rows)} rounds, {rows[0]['result']['seconds']:g} s each, {rows[0]['cpus']} processors; medians")
+    print(f"{max(row['round'] for row in rows)} rounds, {rows[0].get('kind', 'classic')} members, {rows[0]['cpus']} processors; medians")
     for load in dict.fromkeys(row["load"] for row in rows):
+        if load.startswith("rebalance"):
+            phases(load, [row for row in rows if row["load"] == load])
+            continue
         cells = {name: Cell(some) for name in SYSTEMS
                  if (some := [row for row in rows if row["load"] == load and row["system"] == name])}
         table(load, cells)
