@@ -139,7 +139,7 @@ struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_l
 
 void heartbeat_join(struct draft *t, const heartbeat_request *r);
 void heartbeat_leave(struct draft *t, const heartbeat_request *r);
-/* heartbeat.c: what follows once the member is as it said; answers. rule: when nothing more telling happens. */
+/* heartbeat.c: what follows once the member is as it said; answers. rule NULL: by what happened. */
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule);
 
 #endif

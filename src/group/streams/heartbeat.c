@@ -58,6 +58,17 @@ static bool configs_moved(const struct draft *t)
 
 /* ---- what follows ---------------------------------------------------------------------------------------------------------------------------- */
 
+static const char *beat_rule(const struct draft *t)
+{
+    if (t->assigned != NULL) {
+        return RULE(HEARTBEAT_ASSIGNED);
+    }
+    if (t->before.epoch != t->after.epoch || t->before.state != t->after.state) {
+        return RULE(HEARTBEAT_MOVED);
+    }
+    return t->bumped || t->member_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
+}
+
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
 {
     sender_report_offsets(t, r);
@@ -74,13 +85,8 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
     endpoints_move(t);
     streams_draft_wish(t);
     out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, t->configs.session_timeout_ms);
-    heartbeat_answer(t, rule, r);
+    heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r);
     streams_draft_close(t);
-}
-
-static const char *beat_rule(const struct draft *t)
-{
-    return t->member_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
 }
 
 /* It joined with a topology when there was none to compare it with: it has to bring it once more. */
@@ -110,7 +116,7 @@ static void beat(struct draft *t, const heartbeat_request *r)
     }
     streams_draft_hold(t, slot);
     sender_update(t, r, slot->member, slot->member->topology_epoch);
-    heartbeat_finish(t, r, owned, beat_rule(t));
+    heartbeat_finish(t, r, owned, NULL);
 }
 
 static struct refused unknown_group(const struct draft *t, const heartbeat_request *r)
