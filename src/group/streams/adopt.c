@@ -24,17 +24,6 @@ static struct refused adopt(struct draft *t, const topology *given, int32_t *ret
     return not_refused();
 }
 
-static struct refused compare_explicit(const struct draft *t, const topology *own, bool equal, int32_t *ret_epoch)
-{
-    (void)t;
-    if (!equal) {
-        return refuse(KAFKA_STREAMS_TOPOLOGY_FENCED,
-                      STR("The member's topology is not the group's, which only StreamsGroupInitialize changes."));
-    }
-    *ret_epoch = own->epoch;
-    return not_refused();
-}
-
 static struct refused compare(struct draft *t, const heartbeat_request *r, const topology *given, int32_t *ret_epoch)
 {
     const topology *own = draft_topology(t);
@@ -44,8 +33,13 @@ static struct refused compare(struct draft *t, const heartbeat_request *r, const
         return refuse(KAFKA_STREAMS_INVALID_TOPOLOGY,
                       arena_printf(t->d->arena, "Topology id %.*s stands for another topology.", STR_ARG(r->topology_id)));
     }
-    if (initialization == INITIALIZE_STRICT || (initialization == INITIALIZE_EXPLICIT && equal)) {
-        return compare_explicit(t, own, equal, ret_epoch);
+    if (initialization == INITIALIZE_STRICT && !equal) {
+        return refuse(KAFKA_STREAMS_TOPOLOGY_FENCED,
+                      STR("The member's topology is not the group's, which only StreamsGroupInitialize changes."));
+    }
+    if (initialization != INITIALIZE_IMPLICIT && equal) {
+        *ret_epoch = own->epoch;
+        return not_refused();
     }
     *ret_epoch = given->epoch;
     if (given->epoch < own->epoch || (given->epoch == own->epoch && equal)) {
@@ -63,10 +57,6 @@ struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32
     if (r->topology == NULL) {
         return not_refused();
     }
-    if (r->topology->epoch < 0) {
-        return refuse(KAFKA_STREAMS_INVALID_TOPOLOGY_EPOCH,
-                      arena_printf(t->d->arena, "Topology epoch is %d, but must not be negative.", (int)r->topology->epoch));
-    }
     const topology *given = topology_of_heartbeat(r, t->d->arena);
     if (draft_topology(t) != NULL) {
         return compare(t, r, given, ret_epoch);
@@ -76,4 +66,13 @@ struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32
         return not_refused();
     }
     return adopt(t, given, ret_epoch);
+}
+
+struct refused adopt_check(const struct draft *t, const heartbeat_request *r)
+{
+    struct str problem = STR_NULL;
+    int16_t error = r->topology == NULL
+                        ? KAFKA_NONE
+                        : topology_check_form(topology_of_heartbeat(r, t->d->arena), t->d->op->settings, t->d->arena, &problem);
+    return error == KAFKA_NONE ? not_refused() : refuse(error, problem);
 }

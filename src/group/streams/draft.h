@@ -123,6 +123,7 @@ enum {
     TOPOLOGY_NONE = -1,
     TOPOLOGY_UNVERIFIED = -2
 }; /* for a member's topology epoch: it came without one; with one that could not be compared */
+struct refused adopt_check(const struct draft *t, const heartbeat_request *r); /* the topology by itself */
 /* ret_epoch: the member's topology epoch. */
 struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32_t *ret_epoch);
 

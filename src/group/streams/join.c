@@ -108,8 +108,8 @@ void heartbeat_join(struct draft *t, const heartbeat_request *r)
 {
     struct joining joining = {0};
     int32_t topology_epoch;
-    struct refused refused = not_refused();
-    if (t->is_new && t->g != NULL && !is_convertible(t->g)) {
+    struct refused refused = adopt_check(t, r);
+    if (refused.error == KAFKA_NONE && t->is_new && t->g != NULL && !is_convertible(t->g)) {
         refused = refuse(RULE(OTHER_TYPE), KAFKA_GROUP_ID_NOT_FOUND,
                          arena_printf(t->d->arena, "Group %.*s is not a streams group.", STR_ARG(t->d->op->group_id)));
     }

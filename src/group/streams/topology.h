@@ -16,6 +16,8 @@ const topology *topology_of_initialize(const struct streams_group_initialize_req
 /* Null when it may be stored; otherwise the error (130, 131, 42) and a text as Kafka's where Kafka has one. Checks sources, names, changelog partitions 0,
  * sinks, cycles, copartition indexes, duplicate ids, regular expressions, epoch >= 0, and the bounds in settings. */
 int16_t topology_check(const topology *t, const struct group_settings *settings, struct arena *arena, struct str *ret_problem);
+/* Only what is looked at before the group is: all of it but sources and cycles. */
+int16_t topology_check_form(const topology *t, const struct group_settings *settings, struct arena *arena, struct str *ret_problem);
 
 /* Equal in everything but epoch and id; the order of subtopologies does not matter. */
 bool topology_equal(const topology *a, const topology *b);
@@ -28,8 +30,8 @@ struct regex_topics {
 struct regex_table {
     const struct regex_topics *v;
     int32_t len;
-}; /* by regex */
-struct str_array regex_matches(const struct regex_table *regexes, struct str regex); /* none when it is not there; regexes may be NULL */
+};                                                                                     /* by regex */
+struct str_array regex_table_get(const struct regex_table *regexes, struct str regex); /* none when it is not there; regexes may be NULL */
 
 enum topology_problem { /* the status codes of the heartbeat's answer */
                         TOPOLOGY_FINE = -1,

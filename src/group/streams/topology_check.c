@@ -329,15 +329,29 @@ static int16_t check_epoch(struct checking *c)
     return KAFKA_NONE;
 }
 
-int16_t topology_check(const topology *t, const struct group_settings *settings, struct arena *arena, struct str *ret_problem)
+static int16_t check_form(struct checking *c)
 {
     static int16_t (*const checks[])(struct checking *) = {check_size, check_names, check_changelogs, check_epoch, check_subtopologies};
-    static int16_t (*const ordered[])(struct checking *, const int32_t *) = {check_sources, check_flow};
-    struct checking c = {.t = t, .settings = settings, .arena = arena, .problem = STR_NULL};
     int16_t error = KAFKA_NONE;
     for (size_t i = 0; error == KAFKA_NONE && i < COUNT_OF(checks); i++) {
-        error = checks[i](&c);
+        error = checks[i](c);
     }
+    return error;
+}
+
+int16_t topology_check_form(const topology *t, const struct group_settings *settings, struct arena *arena, struct str *ret_problem)
+{
+    struct checking c = {.t = t, .settings = settings, .arena = arena, .problem = STR_NULL};
+    int16_t error = check_form(&c);
+    *ret_problem = c.problem;
+    return error;
+}
+
+int16_t topology_check(const topology *t, const struct group_settings *settings, struct arena *arena, struct str *ret_problem)
+{
+    static int16_t (*const ordered[])(struct checking *, const int32_t *) = {check_sources, check_flow};
+    struct checking c = {.t = t, .settings = settings, .arena = arena, .problem = STR_NULL};
+    int16_t error = check_form(&c);
     if (error == KAFKA_NONE) {
         const int32_t *order = topology_order(t, arena);
         for (size_t i = 0; error == KAFKA_NONE && i < COUNT_OF(ordered); i++) {
