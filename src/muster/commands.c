@@ -2,9 +2,10 @@
 #include "commands.h"
 
 const struct cli_command *const cli_commands[] = {
-    &command_cluster_status, &command_cluster_form,    &command_cluster_transfer, &command_topics_create,
-    &command_topics_list,    &command_topics_describe, &command_topics_delete,    &command_topics_set_end,
-    &command_groups_list,    &command_groups_describe, &command_groups_delete,    &command_groups_coordinator,
-    &command_offsets_list,   &command_log_dump,        &command_log_state,        &command_log_verify,
+    &command_cluster_status,   &command_cluster_form,     &command_cluster_transfer,   &command_topics_create,
+    &command_topics_list,      &command_topics_describe,  &command_topics_delete,      &command_topics_set_end,
+    &command_groups_list,      &command_groups_describe,  &command_groups_delete,      &command_groups_coordinator,
+    &command_streams_describe, &command_streams_topology, &command_streams_initialize, &command_offsets_list,
+    &command_log_dump,         &command_log_state,        &command_log_verify,
 };
 const size_t cli_command_count = COUNT_OF(cli_commands);

@@ -12,6 +12,7 @@ extern const struct cli_command command_cluster_status, command_cluster_form, co
 extern const struct cli_command command_topics_create, command_topics_list, command_topics_describe, command_topics_delete,
     command_topics_set_end;
 extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
+extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_offsets_list;
 extern const struct cli_command command_log_dump, command_log_verify, command_log_state;
 

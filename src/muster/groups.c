@@ -2,9 +2,12 @@
 #include "commands.h"
 #include "group_view.h"
 #include "out.h"
+#include "streams_view.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum { GROUP_ID_NOT_FOUND = 69 };
 
 /* ---- list ---- */
 
@@ -63,7 +66,7 @@ static int run_list(struct cli *cli)
 
 static const struct cli_option list_options[] = {
     {"state", "STATE", "only groups in that state, as Kafka writes it: Stable, Empty, PreparingRebalance, ..."},
-    {"type", "TYPE", "only groups of that type: classic, consumer, ..."},
+    {"type", "TYPE", "only groups of that type: classic, consumer, streams, ..."},
 };
 
 const struct cli_command command_groups_list = {
@@ -231,6 +234,14 @@ static void print_offsets(struct cli *cli, const struct group_view *g, const str
     }
 }
 
+static void say_offsets_error(struct cli *cli, struct str group, int16_t error)
+{
+    if (error != 0) {
+        cli_say(cli, "the offsets of group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                kafka_error_text(error, STR_NULL, &cli->arena));
+    }
+}
+
 static int fetch_group(struct client *c, struct str group, struct arena *arena, struct group_view *g, struct offsets_view *offsets)
 {
     int rc = group_view_fetch(c, group, arena, g);
@@ -249,6 +260,50 @@ static int fetch_group(struct client *c, struct str group, struct arena *arena, 
     return rc == 0 ? offsets_view_ends(c, offsets, arena) : rc;
 }
 
+static int fetch_streams_group(struct client *c, struct str group, struct arena *arena, struct streams_view *v,
+                               struct offsets_view *offsets)
+{
+    int rc = streams_view_fetch(c, group, arena, v);
+    if (rc < 0 || v->error != 0) {
+        return rc;
+    }
+    rc = offsets_view_fetch(c, group, arena, offsets);
+    streams_view_partitions(v, offsets, arena);
+    return rc == 0 ? offsets_view_ends(c, offsets, arena) : rc;
+}
+
+/* A group of the streams protocol; false when it is none. */
+static bool describe_streams(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups, int *ret_code)
+{
+    struct streams_view v;
+    struct offsets_view offsets = {0};
+    int rc = fetch_streams_group(c, group, &cli->arena, &v, &offsets);
+    if (rc == MUSTER_E_VERSION || (rc == 0 && v.error != 0)) {
+        return false;
+    }
+    if (rc < 0) {
+        *ret_code = cli_client_failed(cli, c, rc);
+        return true;
+    }
+    say_offsets_error(cli, group, offsets.error);
+    *ret_code = CLI_OK;
+    if (cli->json) {
+        out_json_add(groups, streams_json(&v, &offsets));
+        return true;
+    }
+    if (!*first) {
+        fputc('\n', cli->out);
+    }
+    *first = false;
+    streams_print_summary(cli, &v);
+    if (cli_flag(cli, "members")) {
+        streams_print_members(cli, &v);
+    } else {
+        streams_print_offsets(cli, &v, &offsets);
+    }
+    return true;
+}
+
 static int describe_one(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups)
 {
     struct group_view g;
@@ -257,14 +312,15 @@ static int describe_one(struct cli *cli, struct client *c, struct str group, boo
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
+    int code = CLI_OK;
+    if (g.error == GROUP_ID_NOT_FOUND && describe_streams(cli, c, group, first, groups, &code)) {
+        return code;
+    }
     if (g.error != 0) {
         return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                         kafka_error_text(g.error, g.error_message, &cli->arena));
     }
-    if (offsets.error != 0) {
-        cli_say(cli, "the offsets of group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                kafka_error_text(offsets.error, STR_NULL, &cli->arena));
-    }
+    say_offsets_error(cli, group, offsets.error);
     if (cli->json) {
         out_json_add(groups, group_json(&g, &offsets, &cli->arena));
         return CLI_OK;
@@ -317,7 +373,7 @@ const struct cli_command command_groups_describe = {
     .max_operands = -1,
     .summary = "Shows groups: state, members, what each partition's offset is and who has it.",
     .details = "LAG is the distance from the committed offset to the end of the partition; '-' stands where there is nothing to say.\n"
-               "With --json one document holds everything.",
+               "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),
     .run = run_describe};

@@ -51,7 +51,18 @@ static const struct {
     {89, "THROTTLING_QUOTA_EXCEEDED", "a quota was reached; try again later"},
     {100, "UNKNOWN_TOPIC_ID", "there is no topic with that id"},
     {103, "INCONSISTENT_TOPIC_ID", NULL},
+    {110, "FENCED_MEMBER_EPOCH", NULL},
+    {111, "UNRELEASED_INSTANCE_ID", NULL},
+    {113, "STALE_MEMBER_EPOCH", NULL},
+    {128, "INVALID_REGULAR_EXPRESSION", "a regular expression cannot be read"},
     {129, "REBOOTSTRAP_REQUIRED", "the node belongs to another cluster"},
+    {130, "STREAMS_INVALID_TOPOLOGY", "the topology is not valid"},
+    {131, "STREAMS_INVALID_TOPOLOGY_EPOCH", "the topology's epoch is not valid"},
+    {132, "STREAMS_TOPOLOGY_FENCED", "the group's topology may not be changed so"},
+    {134, "GROUP_DELETION_FAILED", NULL},
+    {135, "STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED", NULL},
+    {20131, "STREAMS_MISSING_SOURCE_TOPICS", "source topics do not exist"},
+    {20134, "STREAMS_INCONSISTENT_INTERNAL_TOPICS", "internal topics exist in a form that does not fit"},
 };
 
 const char *kafka_error_name(int16_t code, struct arena *arena)

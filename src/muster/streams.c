@@ -1,0 +1,262 @@
+/* streams.c: muster streams ... */
+#include "commands.h"
+#include "out.h"
+#include "streams_view.h"
+#include "topology_file.h"
+
+#include <string.h>
+
+static int no_streams_groups(struct cli *cli, struct client *c, int rc)
+{
+    if (rc == MUSTER_E_VERSION) {
+        return cli_fail(cli, CLI_FAILED, "the cluster does not serve this: %s", c->error);
+    }
+    return cli_client_failed(cli, c, rc);
+}
+
+static int refused(struct cli *cli, struct str group, int16_t error, struct str message)
+{
+    return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                    kafka_error_text(error, message, &cli->arena));
+}
+
+/* ---- describe ---- */
+
+static int describe_one(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups)
+{
+    struct streams_view v;
+    int rc = streams_view_fetch(c, group, &cli->arena, &v);
+    if (rc < 0) {
+        return no_streams_groups(cli, c, rc);
+    }
+    if (v.error != 0) {
+        return refused(cli, group, v.error, v.error_message);
+    }
+    if (cli->json) {
+        out_json_add(groups, streams_json(&v, NULL));
+        return CLI_OK;
+    }
+    if (!*first) {
+        fputc('\n', cli->out);
+    }
+    *first = false;
+    streams_print_summary(cli, &v);
+    streams_print_topology(cli, &v);
+    streams_print_members(cli, &v);
+    streams_print_tasks(cli, &v);
+    return CLI_OK;
+}
+
+static int run_describe(struct cli *cli)
+{
+    struct client c;
+    bool first = true;
+    int code = cli_connect(cli, &c);
+    if (code != CLI_OK) {
+        return code;
+    }
+    json_t *groups = json_array();
+    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
+        int one = describe_one(cli, &c, str_of(cli->operands[i]), &first, groups);
+        code = one != CLI_OK ? one : code;
+    }
+    if (cli->json && json_array_size(groups) > 0) {
+        json_t *document = json_object();
+        out_json_set(document, "groups", json_incref(groups));
+        out_json_print(document, cli->out);
+    }
+    json_decref(groups);
+    client_fini(&c);
+    return code;
+}
+
+const struct cli_command command_streams_describe = {
+    .noun = "streams",
+    .verb = "describe",
+    .operands = "GROUP...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .summary = "Shows streams groups: topology, members, and who has each task.",
+    .details = "A task SUBTOPOLOGY_PARTITION that a member has and shall not keep is 'to go', one that it has yet to get is 'to come'. The "
+               "changelog\n"
+               "offsets are those the member last reported. 'muster groups describe' shows what the group has committed.",
+    .run = run_describe};
+
+/* ---- topology ---- */
+
+static struct str joined(const struct str_array *names, struct arena *arena)
+{
+    struct str text = STR_NULL;
+    for (int32_t i = 0; i < names->len; i++) {
+        text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i > 0 ? "," : "", STR_ARG(names->v[i]));
+    }
+    return text;
+}
+
+static struct str topic_names(const struct streams_group_topology_response_topic_info_array *topics, struct arena *arena)
+{
+    struct str_array names = {.v = ARENA_NEW(arena, struct str, topics->len), .len = topics->len};
+    for (int32_t i = 0; i < topics->len; i++) {
+        names.v[i] = topics->v[i].name;
+    }
+    return joined(&names, arena);
+}
+
+static void print_topology(struct cli *cli, struct str group, const struct streams_group_topology_response *topology)
+{
+    static const char *const headers[] = {"GROUP", "STATE", "EPOCH", "TOPOLOGY-EPOCH", "TOPOLOGY-ID"};
+    static const char *const rows[] = {"GROUP",     "SUBTOPOLOGY", "SOURCES", "SOURCE-REGEX", "REPARTITION-SOURCES", "REPARTITION-SINKS",
+                                       "CHANGELOGS"};
+    struct table summary, t;
+    table_init(&summary, &cli->arena, headers, COUNT_OF(headers));
+    table_text(&summary, group);
+    table_text(&summary, topology->group_state);
+    table_number(&summary, topology->group_epoch);
+    table_number_or_dash(&summary, topology->topology_epoch);
+    table_text(&summary, topology->topology_id);
+    table_print(&summary, cli->out);
+    if (!str_is_empty(topology->problem)) {
+        fprintf(cli->out, "\nPROBLEM  %.*s\n", STR_ARG(out_text(topology->problem, &cli->arena)));
+    }
+    table_init(&t, &cli->arena, rows, COUNT_OF(rows));
+    for (int32_t i = 0; i < topology->subtopologies.len; i++) {
+        const struct streams_group_topology_response_subtopology *s = &topology->subtopologies.v[i];
+        table_text(&t, group);
+        table_text(&t, s->subtopology_id);
+        table_text(&t, joined(&s->source_topics, &cli->arena));
+        table_text(&t, joined(&s->source_topic_regex, &cli->arena));
+        table_text(&t, topic_names(&s->repartition_source_topics, &cli->arena));
+        table_text(&t, joined(&s->repartition_sink_topics, &cli->arena));
+        table_text(&t, topic_names(&s->state_changelog_topics, &cli->arena));
+    }
+    if (t.cell_count > 0) {
+        fputc('\n', cli->out);
+        table_print(&t, cli->out);
+    }
+}
+
+static int run_topology(struct cli *cli)
+{
+    struct client c;
+    struct str group = str_of(cli->operands[0]);
+    const struct streams_group_topology_response *topology;
+    int code = cli_connect(cli, &c);
+    if (code != CLI_OK) {
+        return code;
+    }
+    int rc = streams_topology_fetch(&c, group, &cli->arena, &topology);
+    if (rc < 0) {
+        code = no_streams_groups(cli, &c, rc);
+    } else if (topology->error_code != 0) {
+        code = refused(cli, group, topology->error_code, topology->error_message);
+    } else if (cli->json) {
+        out_json_print(topology_json(group, topology), cli->out);
+    } else {
+        print_topology(cli, group, topology);
+    }
+    client_fini(&c);
+    return code;
+}
+
+const struct cli_command command_streams_topology = {
+    .noun = "streams",
+    .verb = "topology",
+    .operands = "GROUP",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Shows the topology of a streams group as it is stored, and why it cannot run.",
+    .details =
+        "A group that waits for its topology is in the state Initializing. What --json prints is what 'muster streams initialize' takes.",
+    .run = run_topology};
+
+/* ---- initialize ---- */
+
+static int16_t initialize_error(const void *answer)
+{
+    return ((const struct streams_group_initialize_response *)answer)->error_code;
+}
+
+static int compose(struct cli *cli, struct streams_group_initialize_request *request)
+{
+    int64_t epoch;
+    const char *file = cli_text(cli, "topology"), *id = cli_text(cli, "topology-id");
+    wire_init(&wire_streams_group_initialize_request, request);
+    request->group_id = str_of(cli->operands[0]);
+    if (file == NULL) {
+        return cli_fail(cli, CLI_USAGE, "--topology is missing: the file that says what the group's topology is");
+    }
+    if (!cli_number(cli, "epoch", 0, INT32_MAX, -1, &epoch)) {
+        return CLI_USAGE;
+    }
+    int code = topology_read(cli, file, request);
+    request->topology_epoch = (int32_t)epoch;
+    if (id != NULL) {
+        request->topology_id = str_of(id);
+    }
+    return code;
+}
+
+static void print_initialized(struct cli *cli, struct str group, int16_t error)
+{
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "group", out_json_text(group));
+        out_json_set(document, "initialized", json_boolean(error == 0));
+        out_json_set(document, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
+        out_json_print(document, cli->out);
+        return;
+    }
+    static const char *const headers[] = {"GROUP", "RESULT"};
+    struct table t;
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    table_text(&t, group);
+    table_text(&t, error == 0 ? STR("initialized") : str_of(kafka_error_name(error, &cli->arena)));
+    table_print(&t, cli->out);
+}
+
+static int run_initialize(struct cli *cli)
+{
+    struct client c;
+    struct streams_group_initialize_request request;
+    const void *answer;
+    int code = compose(cli, &request);
+    code = code == CLI_OK ? cli_connect(cli, &c) : code;
+    if (code != CLI_OK) {
+        return code;
+    }
+    struct client_call call = {.key = API_KEY_STREAMS_GROUP_INITIALIZE, .max_version = -1, .request = &request, .changes = true};
+    int rc = client_group_call(&c, request.group_id, &call, initialize_error, &cli->arena, &answer);
+    if (rc < 0) {
+        code = no_streams_groups(cli, &c, rc);
+    } else {
+        const struct streams_group_initialize_response *response = answer;
+        print_initialized(cli, request.group_id, response->error_code);
+        if (response->error_code != 0) {
+            code = refused(cli, request.group_id, response->error_code, response->error_message);
+        }
+    }
+    client_fini(&c);
+    return code;
+}
+
+static const struct cli_option initialize_options[] = {
+    {"topology", "FILE", "the topology, as 'muster streams topology --json' prints one; '-' reads standard input"},
+    {"topology-id", "ID", "its name: the same name always stands for the same topology (default: the file's, else a hash)"},
+    {"epoch", "N", "its epoch (default: the one behind the epoch that the group has)"},
+};
+
+const struct cli_command command_streams_initialize = {
+    .noun = "streams",
+    .verb = "initialize",
+    .operands = "GROUP",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Gives a streams group its topology; makes the group when there is none.",
+    .details =
+        "Every source topic has to exist, or a regular expression to match one. Missing internal topics are made first; when that fails, "
+        "nothing\n"
+        "is changed. An empty classic group becomes a streams group and keeps its offsets. What the file says besides 'topologyId' and\n"
+        "'subtopologies' is not read.",
+    .options = initialize_options,
+    .option_count = COUNT_OF(initialize_options),
+    .run = run_initialize};
