@@ -99,6 +99,23 @@ static void decide_topics_changed(struct decision *d)
     }
 }
 
+static void dispatch_streams(struct decision *d)
+{
+    switch (d->op->kind) {
+    case GROUP_STREAMS_DESCRIBE:
+        streams_decide_describe(d);
+        return;
+    case GROUP_STREAMS_TOPOLOGY:
+        streams_decide_topology(d);
+        return;
+    case GROUP_STREAMS_DESCRIPTION:
+        streams_decide_description(d);
+        return;
+    default:
+        return;
+    }
+}
+
 static void dispatch(struct decision *d)
 {
     switch (d->op->kind) {
@@ -148,6 +165,7 @@ static void dispatch(struct decision *d)
     case GROUP_STREAMS_DESCRIPTION:
     case GROUP_JOB_DONE:
     case GROUP_TOPICS_CREATED:
+        dispatch_streams(d);
         return;
     case CATALOG_CREATE_TOPICS:
     case CATALOG_CREATE_PARTITIONS:
@@ -186,6 +204,12 @@ static const struct wire_type *shows_state(enum group_op_kind kind)
         return part_of(&wire_offset_fetch_response, "Groups");
     case GROUP_DESCRIBE:
         return part_of(&wire_describe_groups_response, "Groups");
+    case GROUP_STREAMS_HEARTBEAT:
+        return wire_streams_group_heartbeat_response.type;
+    case GROUP_STREAMS_DESCRIBE:
+        return part_of(&wire_streams_group_describe_response, "Groups");
+    case GROUP_STREAMS_TOPOLOGY:
+        return wire_streams_group_topology_response.type;
     case CATALOG_CREATE_TOPICS:
         return wire_create_topics_response.type;
     case CATALOG_DELETE_TOPICS:

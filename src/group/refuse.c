@@ -132,6 +132,59 @@ static const void *refuse_group_delete(const struct refusal *f)
     return answer;
 }
 
+/* ---- streams groups ------------------------------------------------------------------------------------------------------- */
+
+static const void *refuse_streams_describe(const struct refusal *f)
+{
+    struct streams_group_describe_response_described_group *answer =
+        ARENA_NEW(f->arena, struct streams_group_describe_response_described_group, 1);
+    wire_init_type(wire_streams_group_describe_response.type->fields[1].type, answer);
+    answer->group_id = f->op->group_id;
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_streams_topology(const struct refusal *f)
+{
+    struct streams_group_topology_response *answer = ARENA_NEW(f->arena, struct streams_group_topology_response, 1);
+    wire_init(&wire_streams_group_topology_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_streams_initialize(const struct refusal *f)
+{
+    struct streams_group_initialize_response *answer = ARENA_NEW(f->arena, struct streams_group_initialize_response, 1);
+    wire_init(&wire_streams_group_initialize_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_streams_description(const struct refusal *f)
+{
+    struct streams_group_topology_description_update_response *answer =
+        ARENA_NEW(f->arena, struct streams_group_topology_description_update_response, 1);
+    wire_init(&wire_streams_group_topology_description_update_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_streams(const struct refusal *f)
+{
+    switch (f->op->kind) {
+    case GROUP_STREAMS_DESCRIBE:
+        return refuse_streams_describe(f);
+    case GROUP_STREAMS_TOPOLOGY:
+        return refuse_streams_topology(f);
+    case GROUP_STREAMS_INITIALIZE:
+        return refuse_streams_initialize(f);
+    case GROUP_STREAMS_DESCRIPTION:
+        return refuse_streams_description(f);
+    default:
+        return NULL;
+    }
+}
+
 /* ---- the catalogue: each thing that was asked for has an error of its own ------------------------------------------------ */
 
 static const void *refuse_create_topics(const struct refusal *f)
@@ -282,6 +335,7 @@ static const void *refuse(const struct refusal *f)
     case GROUP_STREAMS_TOPOLOGY:
     case GROUP_STREAMS_INITIALIZE:
     case GROUP_STREAMS_DESCRIPTION:
+        return refuse_streams(f);
     case GROUP_JOB_DONE:
     case GROUP_TOPICS_CREATED:
     case GROUP_TIMER:

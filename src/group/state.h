@@ -407,15 +407,18 @@ void streams_decide_timer(struct decision *d); /* a timer of a streams group, se
 void streams_decide_topics_changed(struct decision *d);
 void streams_decide_topics_created(struct decision *d);
 void streams_decide_job_done(struct decision *d);
-/* As their classic namesakes, for groups of type GROUP_STREAMS. ret_member: the member that commits, NULL for commits from outside: each partition then has to
- * pass streams_may_commit_partition(). */
+/* As their classic namesakes, for groups of type GROUP_STREAMS. ret_member: the member that commits, NULL for commits from outside. One that does not commit
+ * with its own epoch (streams_commits_anything) has to pass streams_may_commit_partition() for every partition: one that does not fails the request. */
 int16_t streams_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,
                            const struct modern_slot **ret_member);
-int16_t streams_may_commit_partition(struct decision *d, const struct group *g, const struct modern_slot *m, int32_t epoch,
-                                     struct str topic, int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
+bool streams_commits_anything(const struct modern_slot *m, int32_t epoch);
+struct str_array streams_readers(struct decision *d, const struct group *g, struct str topic); /* the subtopologies whose tasks read it */
+int16_t streams_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, const struct str_array *readers,
+                                     int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
 int16_t streams_may_fetch(struct decision *d, const struct group *g,
-                          const struct offset_fetch_request_group *request); /* v9: member and epoch */
-bool streams_subscribed(const struct group *g, struct str topic);            /* a member's topology reads it */
+                          const struct offset_fetch_request_group *request);           /* v9: member and epoch */
+bool streams_subscribed(struct decision *d, const struct group *g, struct str topic); /* a member's topology reads it */
+bool streams_subscription_known(const struct group *g);                               /* what it reads is settled */
 void streams_tombstones(struct decision *d, const struct group *g);          /* of every record of the streams group, its own last */
 int16_t streams_may_delete(const struct group *g);
 const char *streams_state_name(const struct group *g,

@@ -13,12 +13,14 @@ const char *classic_state_name(enum classic_state state)
     return names[state];
 }
 
-static void describe_unknown(struct decision *d, struct describe_groups_response_described_group *ret)
+/* g NULL: there is no group of that id; else it is of another type. */
+static void describe_unknown(struct decision *d, const struct group *g, struct describe_groups_response_described_group *ret)
 {
     ret->group_state = str_of(classic_state_name(CLASSIC_DEAD));
     if (d->op->api_version >= 6) {
         ret->error_code = KAFKA_GROUP_ID_NOT_FOUND;
-        ret->error_message = arena_printf(d->arena, "Group %.*s not found.", STR_ARG(d->op->group_id));
+        ret->error_message =
+            arena_printf(d->arena, g == NULL ? "Group %.*s not found." : "Group %.*s is not a classic group.", STR_ARG(d->op->group_id));
     }
 }
 
@@ -40,8 +42,8 @@ void classic_describe(struct decision *d, const struct group *g, struct describe
 {
     wire_init_type(wire_describe_groups_response.type->fields[1].type, ret);
     ret->group_id = d->op->group_id;
-    if (g == NULL) {
-        describe_unknown(d, ret);
+    if (g == NULL || group_type(g) != GROUP_CLASSIC) {
+        describe_unknown(d, g, ret);
         return;
     }
     const struct classic *c = &g->classic;

@@ -429,6 +429,21 @@ static void ask_again(struct decision *d, const struct group *g)
     }
 }
 
+static bool is_streams(const struct group *g)
+{
+    return g != NULL && group_type(g) == GROUP_STREAMS;
+}
+
+/* An empty group of another type makes way for whoever comes new, even if that join is refused in the end; its offsets stay. */
+static bool make_way(struct decision *d, const struct group *g)
+{
+    if (!is_streams(g)) {
+        return g == NULL;
+    }
+    streams_tombstones(d, g);
+    return true;
+}
+
 void classic_decide_join(struct decision *d)
 {
     const struct join_group_request *r = request_of(d);
@@ -444,17 +459,20 @@ void classic_decide_join(struct decision *d)
         refuse(d, RULE(JOIN_NO_GROUP_ID), KAFKA_INVALID_GROUP_ID, r->member_id);
     } else if (r->session_timeout_ms < s->min_session_timeout_ms || r->session_timeout_ms > s->max_session_timeout_ms) {
         refuse(d, RULE(JOIN_SESSION_TIMEOUT), KAFKA_INVALID_SESSION_TIMEOUT, r->member_id);
-    } else if (g == NULL && !is_new) {
+    } else if (is_streams(g) && streams_may_delete(g) != KAFKA_NONE) {
+        refuse(d, RULE(JOIN_OTHER_TYPE), KAFKA_INCONSISTENT_GROUP_PROTOCOL, STR(""));
+    } else if ((g == NULL || is_streams(g)) && !is_new) {
         refuse(d, RULE(JOIN_NO_GROUP), KAFKA_UNKNOWN_MEMBER_ID, r->member_id);
     } else if (is_new && !budget_fits(d, g)) {
         refuse(d, RULE(JOIN_BUDGET), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
     } else {
+        bool group_is_new = make_way(d, g);
         struct draft t;
         draft_open(&t, d, g);
         if (!group_has_room(d, &t)) {
             refuse_full(&t);
         } else if (is_new) {
-            join_new(&t, g == NULL);
+            join_new(&t, group_is_new);
         } else {
             join_with_id(&t);
         }

@@ -41,7 +41,8 @@ static bool within_budget(struct decision *d, const struct group *g, const struc
 static const struct classic_member *bound_member(const struct decision *d, const struct group *g,
                                                  const struct offset_commit_request *request)
 {
-    if (!d->op->settings->commit_owned_only || g == NULL || !str_eq(g->classic.protocol_type, STR("consumer"))) {
+    if (!d->op->settings->commit_owned_only || g == NULL || group_type(g) != GROUP_CLASSIC ||
+        !str_eq(g->classic.protocol_type, STR("consumer"))) {
         return NULL;
     }
     return classic_member_find(g, request->member_id);
@@ -122,6 +123,40 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
     return taken;
 }
 
+/* ---- streams groups ------------------------------------------------------------------------------------------------------- */
+
+static bool is_streams(const struct group *g)
+{
+    return g != NULL && group_type(g) == GROUP_STREAMS;
+}
+
+static int16_t may_commit_streams(struct decision *d, const struct group *g, const struct asked *a,
+                                  const struct offset_commit_request *request)
+{
+    int32_t epoch = request->generation_id_or_member_epoch;
+    const struct modern_slot *member;
+    int16_t error = streams_may_commit(d, g, request, &member);
+    if (error != KAFKA_NONE || member == NULL || streams_commits_anything(member, epoch)) {
+        return error;
+    }
+    for (int32_t t = 0; t < a->len; t++) {
+        const struct asked_topic *topic = &a->v[t];
+        struct str_array readers = {NULL, 0};
+        if (topic->settled < topic->len) {
+            readers = streams_readers(d, g, topic->name);
+        }
+        for (int32_t i = 0; i < topic->len; i++) {
+            if (topic->error[i] == ASKED_GROUP) {
+                error = streams_may_commit_partition(d, member, epoch, &readers, topic->partition[i]);
+            }
+            if (error != KAFKA_NONE) {
+                return error;
+            }
+        }
+    }
+    return KAFKA_NONE;
+}
+
 /* ---- the request ---------------------------------------------------------------------------------------------------------- */
 
 static void answer_commit(struct decision *d, const struct asked *a)
@@ -172,7 +207,7 @@ void offsets_decide_commit(struct decision *d)
         answer_commit(d, &asked);
         return;
     }
-    int16_t error = classic_may_commit(d, g, request);
+    int16_t error = is_streams(g) ? may_commit_streams(d, g, &asked, request) : classic_may_commit(d, g, request);
     if (error == KAFKA_NONE && !within_budget(d, g, &asked, request)) {
         error = KAFKA_COORDINATOR_NOT_AVAILABLE;
         out_rule(d, offsets_rules[RULE_COMMIT_OVER_BUDGET]);

@@ -44,17 +44,19 @@ static int16_t may_delete_offsets(struct decision *d, const struct group *g)
         out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NO_GROUP]);
         return KAFKA_GROUP_ID_NOT_FOUND;
     }
-    if (g->classic.state != CLASSIC_EMPTY && !str_eq(g->classic.protocol_type, STR("consumer"))) {
+    if (group_type(g) == GROUP_CLASSIC && g->classic.state != CLASSIC_EMPTY && !str_eq(g->classic.protocol_type, STR("consumer"))) {
         out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NOT_CONSUMERS]);
         return KAFKA_NON_EMPTY_GROUP;
     }
     return KAFKA_NONE;
 }
 
-/* An active consumer group whose subscription cannot be read counts as subscribed to everything. */
-static bool is_subscribed(struct decision *d, const struct group *g, struct str topic)
+bool offsets_subscribed(struct decision *d, const struct group *g, struct str topic)
 {
     bool known = false;
+    if (group_type(g) == GROUP_STREAMS) {
+        return streams_subscribed(d, g, topic);
+    }
     if (g->classic.state == CLASSIC_EMPTY) {
         return false;
     }
@@ -64,7 +66,7 @@ static bool is_subscribed(struct decision *d, const struct group *g, struct str 
 
 static void delete_topic(struct decision *d, const struct group *g, struct asked_topic *t, bool *ret_refused)
 {
-    bool subscribed = t->settled < t->len && is_subscribed(d, g, t->name);
+    bool subscribed = t->settled < t->len && offsets_subscribed(d, g, t->name);
     for (int32_t i = 0; i < t->len; i++) {
         if (t->error[i] != ASKED_GROUP) {
             continue;
@@ -105,10 +107,24 @@ void offsets_decide_delete(struct decision *d)
 
 /* ---- DeleteGroups ---------------------------------------------------------------------------------------------------------- */
 
+int16_t offsets_group_may_go(const struct group *g)
+{
+    return group_type(g) == GROUP_STREAMS ? streams_may_delete(g) : classic_may_delete(g);
+}
+
+/* Whatever records there are: of the type it is, and of one it was. */
+void offsets_group_tombstones(struct decision *d, const struct group *g)
+{
+    if (g->streams != NULL) {
+        streams_tombstones(d, g);
+    }
+    classic_tombstones(d, g);
+}
+
 void offsets_decide_group_delete(struct decision *d)
 {
     const struct group *g = group_find(d->set, d->op->group_id);
-    int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : classic_may_delete(g);
+    int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : offsets_group_may_go(g);
     struct delete_groups_response_deletable_group_result *result =
         ARENA_NEW(d->arena, struct delete_groups_response_deletable_group_result, 1);
     result->group_id = d->op->group_id;
@@ -127,6 +143,6 @@ void offsets_decide_group_delete(struct decision *d)
             return;
         }
     }
-    classic_tombstones(d, g);
+    offsets_group_tombstones(d, g);
     out_rule(d, offsets_rules[RULE_GROUP_DELETE]);
 }

@@ -1,7 +1,7 @@
 /* fetch.c: OffsetFetch, one group of it.
  *
- * A fetch is never refused here: an unknown group or partition has offset -1 and metadata "", a topic id that no topic has is
- * UNKNOWN_TOPIC_ID. Member id and epoch (version 9) mean nothing to a classic group. There are no transactions, so no offset is unstable and
+ * An unknown group or partition has offset -1 and metadata "", a topic id that no topic has is UNKNOWN_TOPIC_ID. Member id and epoch (version 9) mean nothing
+ * to a classic group; a streams group refuses members it does not know, or not at that epoch. There are no transactions, so no offset is unstable and
  * require_stable changes nothing. */
 #include "offsets.h"
 #include "rules.h"
@@ -127,6 +127,15 @@ void offsets_decide_fetch(struct decision *d)
     const struct group *g = group_find(d->set, d->op->group_id);
     struct offset_fetch_response_group *response = ARENA_NEW(d->arena, struct offset_fetch_response_group, 1);
     response->group_id = d->op->group_id;
+    if (g != NULL && group_type(g) == GROUP_STREAMS) {
+        response->error_code = streams_may_fetch(d, g, request);
+    }
+    if (response->error_code != KAFKA_NONE) {
+        d->out->verdict = GROUP_ANSWER;
+        d->out->error = response->error_code;
+        d->out->answer = response;
+        return;
+    }
     if (request->topics.len >= 0) {
         fetch_named(d, g, request, response);
     } else if (g != NULL) {

@@ -27,6 +27,13 @@ int64_t offsets_growth(const struct group_set *set, const struct group *g, struc
 /* Whether the topic it was committed for is still there, as far as the catalogue says. */
 bool offsets_live(const struct offset *o, const struct topics *topics);
 
+/* ---- delete.c: what depends on the group's type -------------------------------------------------------------------------------- */
+
+/* Whether somebody in the group reads the topic. An active consumer group whose subscription cannot be read counts as subscribed to everything. */
+bool offsets_subscribed(struct decision *d, const struct group *g, struct str topic);
+int16_t offsets_group_may_go(const struct group *g); /* as in a DeleteGroups */
+void offsets_group_tombstones(struct decision *d, const struct group *g);
+
 /* ---- answers.c: commits and deletions name partitions of topics and are answered in Kafka's order -------------------------- */
 
 enum { ASKED_GROUP = -32768 }; /* not settled by the catalogue: the group decides */

@@ -4,17 +4,31 @@
  *   no protocol type (simple)                 its commit                     all
  *   empty                                     the moment it became empty     all
  *   stable consumers, subscription readable   its commit                     those of topics nobody subscribes to
+ *   streams, without members                  the moment it became empty     all
+ *   streams, its topics settled               its commit                     those of topics nobody reads
  *   anything else                             -                              none (KAFKA-13636: while it rebalances the subscription is unknown)
  *
  * An explicit expiry (commit versions 2 to 4) takes the place of both the moment and the retention time. All of it is on the shard clock. A group
- * without members whose last offset goes, or that has none, goes too, and with it the member ids that were handed out but not used. */
+ * without members whose last offset goes, or that has none, goes too, and with it the member ids that were handed out but not used; a streams group,
+ * which may have been initialized for later, not before the retention time is over. */
 #include "offsets.h"
 #include "rules.h"
 
 enum expiry { EXPIRY_NONE, EXPIRY_SINCE_COMMIT, EXPIRY_SINCE_EMPTY };
 
+static enum expiry streams_expiry(const struct group *g)
+{
+    if (g->streams->member_count == 0) {
+        return EXPIRY_SINCE_EMPTY;
+    }
+    return streams_subscription_known(g) ? EXPIRY_SINCE_COMMIT : EXPIRY_NONE;
+}
+
 static enum expiry group_expiry(const struct group *g)
 {
+    if (group_type(g) == GROUP_STREAMS) {
+        return streams_expiry(g);
+    }
     if (str_is_empty(g->classic.protocol_type)) {
         return EXPIRY_SINCE_COMMIT;
     }
@@ -25,25 +39,27 @@ static enum expiry group_expiry(const struct group *g)
     return consumers && g->classic.state == CLASSIC_STABLE ? EXPIRY_SINCE_COMMIT : EXPIRY_NONE;
 }
 
-static bool is_expired(const struct decision *d, const struct group *g, const struct offset *o, enum expiry expiry)
+static bool is_over(const struct decision *d, int64_t since)
 {
-    int64_t now = d->op->clock_ms;
-    if (o->expire_clock_ms >= 0) {
-        return now >= o->expire_clock_ms;
-    }
-    int64_t since = expiry == EXPIRY_SINCE_EMPTY ? g->classic.state_clock_ms : o->commit_clock_ms;
-    return now - since >= d->op->settings->offsets_retention_ms;
+    return d->op->clock_ms - since >= d->op->settings->offsets_retention_ms;
 }
 
-/* Whether somebody in the group wants the topic's offsets kept; an unreadable subscription keeps everything. */
-static bool is_kept(struct decision *d, const struct group *g, struct str topic)
+static int64_t empty_since(const struct group *g)
 {
-    bool known = false;
-    if (g->classic.state == CLASSIC_EMPTY) {
-        return false;
+    return group_type(g) == GROUP_STREAMS ? g->streams->empty_since_ms : g->classic.state_clock_ms;
+}
+
+static bool is_expired(const struct decision *d, const struct group *g, const struct offset *o, enum expiry expiry)
+{
+    if (o->expire_clock_ms >= 0) {
+        return d->op->clock_ms >= o->expire_clock_ms;
     }
-    bool subscribed = classic_subscribed(d, g, topic, &known);
-    return subscribed || !known;
+    return is_over(d, expiry == EXPIRY_SINCE_EMPTY ? empty_since(g) : o->commit_clock_ms);
+}
+
+static bool may_go(const struct decision *d, const struct group *g)
+{
+    return offsets_group_may_go(g) == KAFKA_NONE && (group_type(g) != GROUP_STREAMS || is_over(d, empty_since(g)));
 }
 
 /* Drops what is expired. True when nothing stays. */
@@ -54,7 +70,7 @@ static bool drop_expired(struct decision *d, const struct group *g, enum expiry 
     const struct topic_name *last = NULL;
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
         if (o->topic != last) {
-            kept = is_kept(d, g, o->topic->name);
+            kept = offsets_subscribed(d, g, o->topic->name);
             last = o->topic;
         }
         if (kept || !is_expired(d, g, o, expiry)) {
@@ -80,8 +96,8 @@ void offsets_decide_retention(struct decision *d)
         return;
     }
     bool all = drop_expired(d, g, expiry);
-    if (all && classic_may_delete(g) == KAFKA_NONE) {
-        classic_tombstones(d, g);
+    if (all && may_go(d, g)) {
+        offsets_group_tombstones(d, g);
         out_rule(d, offsets_rules[RULE_RETENTION_GROUP_GONE]);
     } else {
         out_rule(d, offsets_rules[d->out->records.len > 0 ? RULE_RETENTION_EXPIRED : RULE_RETENTION_NOTHING]);

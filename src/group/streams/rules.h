@@ -4,6 +4,28 @@
 #define MUSTER_STREAMS_RULES_H
 
 #define STREAMS_RULES(X)                                                                                                                   \
+    X(INITIALIZE_NO_GROUP_ID, "streams initialize: empty group id")                                                                        \
+    X(INITIALIZE_NO_GROUP, "streams initialize: member of an unknown group")                                                               \
+    X(INITIALIZE_OTHER_TYPE, "streams initialize: group of another type")                                                                  \
+    X(INITIALIZE_UNKNOWN_MEMBER, "streams initialize: unknown member")                                                                     \
+    X(INITIALIZE_LATE, "streams initialize: a member that is no longer asked")                                                             \
+    X(INITIALIZE_TOPOLOGY, "streams initialize: topology refused")                                                                         \
+    X(INITIALIZE_ID_TAKEN, "streams initialize: topology id of another topology")                                                          \
+    X(INITIALIZE_EPOCH, "streams initialize: topology epoch not above the group's")                                                        \
+    X(INITIALIZE_MISSING_SOURCES, "streams initialize: source topics missing")                                                             \
+    X(INITIALIZE_MISFIT, "streams initialize: internal topics do not fit")                                                                 \
+    X(INITIALIZE_PARTITIONING, "streams initialize: topics not partitioned alike")                                                         \
+    X(INITIALIZE_CREATES, "streams initialize: internal topics have to be made")                                                           \
+    X(INITIALIZE_WAITS, "streams initialize: waits for internal topics")                                                                   \
+    X(INITIALIZE_CREATION_FAILED, "streams initialize: internal topics cannot be made")                                                    \
+    X(INITIALIZE_UNSETTLED, "streams initialize: internal topics went again")                                                              \
+    X(INITIALIZE_BUDGET, "streams initialize: no room in the shard")                                                                       \
+    X(INITIALIZE_SAME, "streams initialize: nothing changed")                                                                              \
+    X(INITIALIZE_NEW_GROUP, "streams initialize: new group")                                                                               \
+    X(INITIALIZE_CONVERTED, "streams initialize: empty classic group converted")                                                           \
+    X(INITIALIZE_GROUP, "streams initialize: group without a topology")                                                                    \
+    X(INITIALIZE_MEMBER, "streams initialize: by the member that was asked")                                                               \
+    X(INITIALIZE_OVERWRITTEN, "streams initialize: topology overwritten")                                                                  \
     X(DESCRIBE, "streams describe: done")                                                                                                  \
     X(DESCRIBE_NO_GROUP_ID, "streams describe: empty group id")                                                                            \
     X(DESCRIBE_NO_GROUP, "streams describe: unknown group")                                                                                \
