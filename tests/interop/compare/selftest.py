@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
-from lib import codec, registry, schema, transcript  # noqa: E402
+from lib import codec, registry, schema, streams, transcript  # noqa: E402
 from lib.canon import Canon  # noqa: E402
 from lib.schema import has  # noqa: E402
 
@@ -50,7 +50,10 @@ def random_value(rng, field, version):
 
 
 def random_fields(rng, fields, version):
-    return {f.name: random_value(rng, f, version) for f in fields if has(f.versions, version)}
+    """A tagged field of its default is not sent and not read back."""
+    values = {f.name: random_value(rng, f, version) for f in fields if has(f.versions, version)}
+    return {f.name: values[f.name] for f in fields
+            if f.name in values and not (has(f.tagged, version) and values[f.name] == f.default)}
 
 
 class Codec(unittest.TestCase):
@@ -153,6 +156,54 @@ class Canonical(unittest.TestCase):
         once = Canon("z-").lines("ListGroups", {"Groups": [group]})
         twice = Canon("z-").lines("ListGroups", {"Groups": [group, dict(group)]})
         self.assertNotEqual(once, twice)
+
+
+class Streams(unittest.TestCase):
+    @staticmethod
+    def member(name, process, active, standby=()):
+        lists = {"ActiveTasks": [{"SubtopologyId": "0", "Partitions": list(active)}],
+                 "StandbyTasks": [{"SubtopologyId": "0", "Partitions": list(standby)}], "WarmupTasks": []}
+        return {"MemberId": name, "ProcessId": process, "UserEndpoint": None, "TaskOffsets": [], "TaskEndOffsets": [],
+                "Assignment": lists, "TargetAssignment": lists}
+
+    def group(self, *members):
+        return dict(Canon("z-").lines("StreamsGroupDescribe", streams.normal(
+            "StreamsGroupDescribe", {"Groups": [{"GroupId": "g", "Members": list(members)}]})))
+
+    def test_tasks_are_counted_and_null_is_not_none(self):
+        lists = {"ActiveTasks": [{"SubtopologyId": "1", "Partitions": [4]}, {"SubtopologyId": "0", "Partitions": [1, 2]}]}
+        self.assertEqual(streams.normal("StreamsGroupHeartbeat", lists)["ActiveTasks"], "0 x2, 1 x1")
+        self.assertEqual(streams.normal("StreamsGroupHeartbeat", {"ActiveTasks": []})["ActiveTasks"], "none")
+        self.assertIsNone(streams.normal("StreamsGroupHeartbeat", {"ActiveTasks": None})["ActiveTasks"])
+
+    def test_members_in_any_order_are_the_same_and_which_task_does_not_count(self):
+        a, b = self.member("a", "p", [0, 1]), self.member("b", "q", [2, 3])
+        c, d = self.member("a", "p", [0, 3]), self.member("b", "q", [1, 2])
+        self.assertEqual(self.group(a, b), self.group(d, c))
+
+    def test_what_must_never_be_shows(self):
+        fine = self.group(self.member("a", "p", [0, 1], [2]), self.member("b", "q", [2, 3], [0]))
+        twice = self.group(self.member("a", "p", [0, 1], [2]), self.member("b", "q", [1, 2], [0]))
+        beside = self.group(self.member("a", "p", [0, 1], [1]), self.member("b", "q", [2, 3], [0]))
+        self.assertNotEqual(fine, twice)
+        self.assertNotEqual(fine, beside)
+
+    def test_texts_about_missing_topics_are_sorted(self):
+        text = streams.status_text
+        self.assertEqual(text("Internal topics are missing: b, a"), text("Internal topics are missing: a, b"))
+        self.assertEqual(text("Internal topics are missing: b, a; Creation failed: b (x, y), a (z)."),
+                         "Internal topics are missing: a, b; Creation failed: a (z), b (x, y).")
+        self.assertEqual(text("Internal topics are missing: c, a, b and 2 additional topics"),
+                         "Internal topics are missing: <3 names> and 2 additional topics")
+        self.assertEqual(text("Source topics b, a are missing."), "Source topics b, a are missing.")
+
+    def test_partitions_by_role(self):
+        canon = Canon("z-")
+        canon.name_partition("z-t", 3, "of A")
+        rows = {"Topics": [{"Name": "z-t", "Partitions": [{"PartitionIndex": 3, "X": 1}, {"PartitionIndex": 2, "X": 1}]}]}
+        self.assertEqual([p for p, _ in canon.lines("OffsetCommit", rows)],
+                         ["Topics[t].Name", "Topics[t].Partitions[<of A>].PartitionIndex", "Topics[t].Partitions[<of A>].X",
+                          "Topics[t].Partitions[2].PartitionIndex", "Topics[t].Partitions[2].X"])
 
 
 if __name__ == "__main__":

@@ -36,6 +36,7 @@ class Canon:
         self.prefix = prefix
         self.names = {}
         self.counts = {}
+        self.partitions = {}
 
     def _name(self, kind, value):
         if value not in self.names:
@@ -51,6 +52,23 @@ class Canon:
     def learn_topic_id(self, digits):
         """A topic id the script knows already, so that it has a name in request lines."""
         return self._topic_id(digits)
+
+    def name_partition(self, topic, partition, name):
+        """A partition that a server chose, under the name of the role it plays in the script."""
+        self.partitions[topic, partition] = f"<{name}>"
+
+    def _roles(self, value, topic=None):
+        """The values with such partitions replaced."""
+        if isinstance(value, list):
+            return [self._roles(v, topic) for v in value]
+        if not isinstance(value, dict):
+            return value
+        topic = value.get("Name", topic)
+        out = {k: self._roles(v, topic) for k, v in value.items()}
+        role = self.partitions.get((topic, value.get("PartitionIndex")))
+        if role:
+            out["PartitionIndex"] = role
+        return out
 
     def string(self, value):
         value = value.replace(self.prefix, "")
@@ -105,6 +123,7 @@ class Canon:
     def lines(self, api, values, unordered=()):
         """[(path, text)] of a decoded message."""
         out = []
+        values = self._roles(values) if self.partitions else values
         self._walk(api, values, "", out, set(unordered))
         return out
 
@@ -151,6 +170,7 @@ class Canon:
 
     def request(self, api, values):
         """A request on one line: only the fields that were given."""
+        values = self._roles(values) if self.partitions else values
         return " ".join(f"{k}={self._inline(k, v)}" for k, v in values.items())
 
     def _inline(self, name, value):

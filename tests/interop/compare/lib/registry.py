@@ -16,6 +16,20 @@ PROFILES = {
         "offsets.retention.minutes": "1",
         "offsets.retention.check.interval.ms": "2000",
     },
+    "streams": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.streams.initial.rebalance.delay.ms": "0",
+        "group.streams.assignment.interval.ms": "0",
+    },
+    "streams-limits": {
+        "group.streams.initial.rebalance.delay.ms": "0",
+        "group.streams.assignment.interval.ms": "0",
+        "group.streams.max.size": "3",
+        "group.streams.min.session.timeout.ms": "1000",
+        "group.streams.session.timeout.ms": "3000",
+        "group.streams.min.heartbeat.interval.ms": "100",
+        "group.streams.heartbeat.interval.ms": "500",
+    },
 }
 
 SCRIPTS = {}

@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from . import codec
+from . import codec, streams
 from .canon import Canon
 from .schema import has
 
@@ -99,13 +99,14 @@ class Pending:
         if left:
             self.step.lines.append(("~bytes after the answer", str(left)))
         values = session.only_ours(self.api, values)
-        self.step.lines.extend(session.canon.lines(self.api, values, self.unordered))
+        shown = streams.normal(self.api, values) if self.api in streams.APIS else values
+        self.step.lines.extend(session.canon.lines(self.api, shown, self.unordered))
         return Answer(values)
 
 
 def group_of(fields):
     """The group that a request is about, None if it is about none or about several."""
-    named = fields.get("Groups") or fields.get("GroupsNames") or []
+    named = fields.get("Groups") or fields.get("GroupsNames") or fields.get("GroupIds") or []
     groups = {entry if isinstance(entry, str) else entry["GroupId"] for entry in named}
     if "GroupId" in fields:
         groups.add(fields["GroupId"])
@@ -168,7 +169,7 @@ class Conn:
             if there is not self:
                 return there.send(api, version, unordered, note, header, body, tags, **fields)
         data = self.frame(api, version, fields, header, body, tags)
-        text = self.session.canon.request(api, fields)
+        text = self.session.canon.request(api, streams.normal(api, fields) if api in streams.APIS else fields)
         if body is not None:
             text = f"body={self.session.canon.bytes(body)}"
         step = self.session.step(f"{self.name} {api} v{version}", text, self.recorded)
@@ -268,6 +269,7 @@ class Session:
         self.quiet_conns = {}
         self.coordinators = {}
         self.pending_comment = None
+        self.topics_changed = 0.0
 
     # ---- transcript
 
@@ -327,6 +329,7 @@ class Session:
             if known["ErrorCode"] == 0 and len(known["Partitions"]) == partitions and all(
                     p["LeaderId"] >= 0 for p in known["Partitions"]):
                 time.sleep(0.1)
+                self.topics_changed = time.monotonic()
                 return
             time.sleep(0.05)
         raise ScriptFailed(f"topic {full} does not appear in metadata")
