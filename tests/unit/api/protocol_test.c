@@ -217,7 +217,7 @@ static void test_trailing_bytes(void **state)
 
 static bool may_wait(int16_t key)
 {
-    return key == API_KEY_JOIN_GROUP || key == API_KEY_SYNC_GROUP || key == API_KEY_FETCH;
+    return key == API_KEY_JOIN_GROUP || key == API_KEY_SYNC_GROUP || key == API_KEY_FETCH || key == API_KEY_STREAMS_GROUP_INITIALIZE;
 }
 
 /* Every version of every API: an empty request is decoded, and answered in its version or by a close. */
