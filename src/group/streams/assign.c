@@ -6,27 +6,26 @@ static bool task_exists(const struct assign_draft *d, int32_t task)
     return task >= 0 && task < d->task_count;
 }
 
-int64_t task_lag(const struct assign_draft *d, int32_t task, int32_t process)
+int64_t assign_lag_of(const struct assign_in *in, int32_t task, int32_t process)
 {
-    const struct assign_lag *lags = d->in->lags;
-    int32_t low = 0, high = d->in->lag_count;
+    int32_t low = 0, high = in->lag_count;
     while (low < high) {
         int32_t at = low + (high - low) / 2;
-        if (lags[at].task < task || (lags[at].task == task && lags[at].process < process)) {
+        if (in->lags[at].task < task || (in->lags[at].task == task && in->lags[at].process < process)) {
             low = at + 1;
         } else {
             high = at;
         }
     }
-    if (low == d->in->lag_count || lags[low].task != task || lags[low].process != process) {
+    if (low == in->lag_count || in->lags[low].task != task || in->lags[low].process != process) {
         return -1;
     }
-    return lags[low].lag > 0 ? lags[low].lag : 0;
+    return in->lags[low].lag > 0 ? in->lags[low].lag : 0;
 }
 
 bool task_caught_up(const struct assign_draft *d, int32_t task, int32_t process)
 {
-    int64_t lag = task_lag(d, task, process);
+    int64_t lag = assign_lag_of(d->in, task, process);
     return lag >= 0 && lag <= d->in->acceptable_lag;
 }
 

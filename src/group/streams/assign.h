@@ -32,10 +32,10 @@ struct assign_in {
     const struct assign_subtopology *subtopologies;
     int32_t subtopology_count;
     const struct assign_member *members;
-    int32_t member_count; /* in order of member ids */
+    int32_t member_count; /* in order of member ids: equals are told apart by their number */
     const struct assign_process *processes;
-    int32_t process_count; /* in order of process ids */
-    int32_t tag_count;     /* keys of the rack-aware assignment */
+    int32_t process_count;
+    int32_t tag_count; /* keys of the rack-aware assignment */
     int32_t standby_replicas;
     bool warm_up;            /* move stateful tasks only to processes within the acceptable lag, warm up meanwhile */
     int32_t warmup_replicas; /* at most so many tasks warm up at once */
@@ -50,5 +50,8 @@ struct assign_share {
 /* One share for each member, in the arena. The same input gives the same result everywhere. Numbers in the input that name no task and no process are
  * passed over; of two members that have a task active the first one counts. */
 struct assign_share *assign_tasks(const struct assign_in *in, struct arena *arena);
+
+/* The lag of the process's copy of the task, as last reported; -1: unknown. */
+int64_t assign_lag_of(const struct assign_in *in, int32_t task, int32_t process);
 
 #endif

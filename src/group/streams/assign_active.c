@@ -160,7 +160,8 @@ static int32_t lightest_within(const struct assign_draft *d, int32_t process)
     return best;
 }
 
-enum { RANK_HERE, RANK_CAUGHT_UP, RANK_STATE, RANK_WARMUP, RANK_NONE }; /* how good the state is that a process has */
+/* How good the state is that a process has: it has the task active; it has caught up; it has begun to take the task over; it has a copy; it has begun one. */
+enum { RANK_HERE, RANK_CAUGHT_UP, RANK_ARRIVING, RANK_COPY, RANK_BEGUN, RANK_NONE, RANK_ANY };
 static int32_t state_rank(const struct assign_draft *d, int32_t task, const struct assign_had *had)
 {
     if (had->kind == HAD_ACTIVE) {
@@ -169,25 +170,28 @@ static int32_t state_rank(const struct assign_draft *d, int32_t task, const stru
     if (d->in->warm_up && task_caught_up(d, task, had->process)) {
         return RANK_CAUGHT_UP;
     }
-    return had->kind == HAD_WARMUP ? RANK_WARMUP : had->kind == HAD_REPORTED ? RANK_NONE : RANK_STATE;
+    if (had->kind == HAD_WARMUP) {
+        return d->in->warm_up && d->was_active[task] != NOBODY ? RANK_ARRIVING : RANK_BEGUN;
+    }
+    return had->kind == HAD_REPORTED ? RANK_NONE : RANK_COPY;
 }
 
-/* The member with room in the process that has the best state of the task, NOBODY if there is none. warming: only where it warms up, and not in that process. */
-static int32_t best_place(const struct assign_draft *d, int32_t task, bool warming, int32_t not_in)
+/* The member with room in the process that has the best state of the task, at least of that rank; NOBODY if there is none. */
+static int32_t best_place(const struct assign_draft *d, int32_t task, int32_t rank_least)
 {
-    int32_t best = NOBODY, best_rank = RANK_NONE;
+    int32_t best = NOBODY, best_rank = rank_least;
     for (int32_t i = d->had_first[task]; i < d->had_first[task + 1]; i++) {
         const struct assign_had *had = &d->had[i];
-        int32_t rank = state_rank(d, task, had);
-        if (rank > best_rank || rank == RANK_NONE || (warming && (had->kind != HAD_WARMUP || had->process == not_in))) {
+        int32_t rank = state_rank(d, task, had), p = had->process;
+        if (rank > best_rank) {
             continue;
         }
         bool itself = had->member != NOBODY && !d->in->members[had->member].idle && has_room(d, had->member);
-        int32_t m = itself ? had->member : lightest_within(d, had->process);
+        int32_t m = itself ? had->member : lightest_within(d, p);
         if (m == NOBODY) {
             continue;
         }
-        int32_t p = had->process, q = best == NOBODY ? 0 : process_of(d, best);
+        int32_t q = best == NOBODY ? p : process_of(d, best);
         if (best == NOBODY || rank < best_rank || (int64_t)d->load[p] * crew_size(d, q) < (int64_t)d->load[q] * crew_size(d, p)) {
             best = m;
             best_rank = rank;
@@ -200,7 +204,7 @@ static void place_orphans(struct assign_draft *d)
 {
     for (int32_t t = 0; t < d->task_count; t++) {
         if (d->was_active[t] == NOBODY && task_stateful(d, t)) {
-            int32_t m = best_place(d, t, false, NOBODY);
+            int32_t m = best_place(d, t, RANK_BEGUN);
             if (m != NOBODY) {
                 give(d, t, m);
             }
@@ -208,24 +212,18 @@ static void place_orphans(struct assign_draft *d)
     }
 }
 
-/* Takes tasks from a member that has too many, last partitions first: of that statefulness, and only to where best_place says unless anywhere. */
-struct shed {
-    bool stateful, warming, anywhere;
-};
-static void shed(struct active_plan *a, int32_t member, struct shed how)
+/* Takes tasks from members that have too many, last partitions first, to where there is state of that rank; RANK_ANY: later to anywhere. */
+static void shed(struct active_plan *a, int32_t member, bool stateful, int32_t rank_least)
 {
     struct assign_draft *d = a->d;
     for (int32_t i = a->list_first[member + 1]; i-- > a->list_first[member] && a->over[member] > 0;) {
         int32_t t = a->list[i];
-        if (d->owner[t] != member || task_stateful(d, t) != how.stateful) {
+        if (d->owner[t] != member || task_stateful(d, t) != stateful) {
             continue;
         }
-        int32_t m = NOBODY;
-        if (!how.anywhere) {
-            m = best_place(d, t, how.warming, process_of(d, member));
-            if (m == NOBODY) {
-                continue;
-            }
+        int32_t m = rank_least == RANK_ANY ? NOBODY : best_place(d, t, rank_least);
+        if (m == NOBODY && rank_least != RANK_ANY) {
+            continue;
         }
         a->over[member]--;
         d->owner[t] = NOBODY;
@@ -235,10 +233,10 @@ static void shed(struct active_plan *a, int32_t member, struct shed how)
     }
 }
 
-static void shed_all(struct active_plan *a, struct shed how)
+static void shed_all(struct active_plan *a, bool stateful, int32_t rank_least)
 {
     for (int32_t i = 0; i < a->d->capacity; i++) {
-        shed(a, a->d->crew[i], how);
+        shed(a, a->d->crew[i], stateful, rank_least);
     }
 }
 
@@ -291,11 +289,12 @@ void assign_active(struct assign_draft *d)
         d->owner[t] = d->was_active[t];
     }
     place_orphans(d);
-    shed_all(&a, (struct shed){.stateful = false, .anywhere = true});
-    if (d->in->warm_up) {
-        shed_all(&a, (struct shed){.stateful = true, .warming = true});
+    shed_all(&a, false, RANK_ANY);
+    if (d->in->warm_up) { /* what can move now first, then what has begun to move */
+        shed_all(&a, true, RANK_CAUGHT_UP);
+        shed_all(&a, true, RANK_ARRIVING);
     }
-    shed_all(&a, (struct shed){.stateful = true});
-    shed_all(&a, (struct shed){.stateful = true, .anywhere = true});
+    shed_all(&a, true, RANK_BEGUN);
+    shed_all(&a, true, RANK_ANY);
     place_rest(d);
 }

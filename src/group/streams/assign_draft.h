@@ -70,8 +70,6 @@ static inline int32_t process_of(const struct assign_draft *d, int32_t member)
 {
     return d->in->members[member].process;
 }
-/* The process's lag of the task, as reported; -1: unknown. */
-int64_t task_lag(const struct assign_draft *d, int32_t task, int32_t process);
 bool task_caught_up(const struct assign_draft *d, int32_t task, int32_t process);
 
 /* Gives each task an owner: members differ by one task at most, the fewest tasks possible change their member, and among these the fewest stateful ones. */

@@ -12,7 +12,7 @@ enum {
 }; /* of a standby that has not reported; of a warm-up; of no state at all; all of them worse than any number */
 static int64_t behind(const struct assign_draft *d, int32_t task, int32_t process)
 {
-    int64_t lag = task_lag(d, task, process), best = INT64_MAX - 3 + LAG_NONE;
+    int64_t lag = assign_lag_of(d->in, task, process), best = INT64_MAX - 3 + LAG_NONE;
     if (lag >= 0) {
         best = lag < INT64_MAX - 3 ? lag : INT64_MAX - 3;
     }

@@ -48,9 +48,9 @@ enum { STREAMS_ASSIGN_INLINE = 4096 };
 /* In the arena; member ids and subtopology ids are borrowed from the view. */
 void streams_assign(const struct assign_view *v, struct arena *arena, struct assign_result *ret);
 
-/* With configs->warm_up: whether a task that warms up has come within the acceptable lag, so that a new assignment would hand it over. Asked when a member
- * with warm-up tasks has reported new offsets (they are in the view). Always false without warm_up. */
-bool streams_warm_up_done(const struct assign_view *v);
+/* With configs->warm_up: whether a copy has come within the acceptable lag, so that a new assignment hands its task over. To be asked when a member has reported
+ * new offsets (they are in the view) and the assignment is that of the group's epoch; if so, the epoch has to move. Always false without warm_up. */
+bool streams_warm_up_done(const struct assign_view *v, struct arena *arena);
 
 /* Status 6: the keys of configs->tags the member has no tag for, in their order; empty when it has all. In the arena, borrowed. */
 struct str_array streams_missing_tags(const struct streams_configs *configs, const struct key_value *tags, int32_t tag_count,

@@ -1,0 +1,182 @@
+/* job.c: the assignor and the matching of regular expressions as jobs: everything they need in an arena of their own. */
+#include <muster/regex.h>
+
+#include "../names.h"
+#include "assign_view.h"
+#include "draft.h"
+
+struct group_job {
+    struct arena arena; /* the job itself lies in it */
+    enum group_job_kind kind;
+    struct str group_id;
+    struct job_stamp stamp;
+    struct numbered numbered; /* ASSIGN */
+    struct assign_result assigned;
+    struct str_array patterns, names; /* RESOLVE: both in order, each once */
+    struct regex_table matches;
+};
+
+/* ---- made on the loop ------------------------------------------------------------------------------------------------------------- */
+
+static void prepare_assign(struct group_job *job, const struct streams *s, const struct group_op *op)
+{
+    struct streams_configs configs;
+    struct resolved resolved = {.problem = TOPOLOGY_MISSING_SOURCES};
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    streams_configs(op->catalog, op->settings, op->group_id, &scratch, &configs);
+    if (s->topology != NULL) {
+        struct regex_table regexes = streams_regexes(s, &scratch);
+        topology_resolve(s->topology->value, &regexes, op->topics, &scratch, &resolved);
+    }
+    struct assign_view view = {.resolved = &resolved, .configs = &configs};
+    view.members = streams_view_members(s, &configs, &scratch, &view.member_count);
+    view_number(&view, true, &job->arena, &job->numbered);
+    job->stamp.metadata_hash = resolved.metadata_hash;
+    arena_fini(&scratch);
+}
+
+static void copy_patterns(struct group_job *job, const topology *t)
+{
+    struct arena *arena = &job->arena;
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->subtopologies.len; i++) {
+        count += t->subtopologies.v[i].source_topic_regex.len;
+    }
+    struct str *all = ARENA_NEW(arena, struct str, count);
+    count = 0;
+    for (int32_t i = 0; i < t->subtopologies.len; i++) {
+        const struct str_array *regexes = &t->subtopologies.v[i].source_topic_regex;
+        for (int32_t k = 0; k < regexes->len; k++) {
+            all[count++] = regexes->v[k];
+        }
+    }
+    const int32_t *order = names_sort(all, count, arena);
+    job->patterns.v = ARENA_NEW(arena, struct str, count);
+    for (int32_t i = 0; i < count; i++) {
+        if (i == 0 || !str_eq(all[order[i]], all[order[i - 1]])) {
+            job->patterns.v[job->patterns.len++] = arena_str(arena, all[order[i]]);
+        }
+    }
+}
+
+static void copy_names(struct group_job *job, const struct topics *topics)
+{
+    struct topic_view topic;
+    int32_t count = 0;
+    for (struct str after = STR_NULL; topics->next(topics->ctx, after, &topic); after = topic.name) {
+        count++;
+    }
+    job->names.v = ARENA_NEW(&job->arena, struct str, count);
+    for (struct str after = STR_NULL; job->names.len < count && topics->next(topics->ctx, after, &topic); after = topic.name) {
+        job->names.v[job->names.len++] = arena_str(&job->arena, topic.name);
+    }
+}
+
+/* Whether the group has something to do of that kind. */
+static bool is_due(const struct streams *s, enum group_job_kind kind)
+{
+    if (kind == GROUP_JOB_ASSIGN) {
+        return s->member_count > 0 && s->epoch > assignment_epoch(s);
+    }
+    const topology *t = s->topology == NULL ? NULL : s->topology->value;
+    for (int32_t i = 0; t != NULL && i < t->subtopologies.len; i++) {
+        if (t->subtopologies.v[i].source_topic_regex.len > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct group_job *group_job_new(const struct group_set *set, const struct group_op *op, enum group_job_kind kind)
+{
+    const struct group *g = group_find(set, op->group_id);
+    if (g == NULL || group_type(g) != GROUP_STREAMS || !is_due(g->streams, kind)) {
+        return NULL;
+    }
+    const struct streams *s = g->streams;
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct group_job *job = ARENA_NEW(&arena, struct group_job, 1);
+    job->arena = arena;
+    job->kind = kind;
+    job->group_id = arena_str(&job->arena, op->group_id);
+    job->stamp = (struct job_stamp){.epoch = s->epoch,
+                                    .catalog_index = op->catalog == NULL ? 0 : (int64_t)group_set_catalog_index(op->catalog),
+                                    .topology_epoch = s->topology == NULL ? -1 : s->topology->value->epoch};
+    if (kind == GROUP_JOB_ASSIGN) {
+        prepare_assign(job, s, op);
+    } else {
+        copy_patterns(job, s->topology->value);
+        copy_names(job, op->topics);
+    }
+    return job;
+}
+
+/* ---- run anywhere ----------------------------------------------------------------------------------------------------------------- */
+
+static void match_all(struct group_job *job)
+{
+    struct arena *arena = &job->arena;
+    struct regex_topics *v = ARENA_NEW(arena, struct regex_topics, job->patterns.len);
+    bool *matches = ARENA_NEW(arena, bool, job->names.len);
+    for (int32_t i = 0; i < job->patterns.len; i++) {
+        int32_t count = 0;
+        v[i].regex = job->patterns.v[i];
+        regex_match(v[i].regex, job->names.v, (size_t)job->names.len, matches); /* one that is none matches nothing */
+        for (int32_t k = 0; k < job->names.len; k++) {
+            count += matches[k];
+        }
+        v[i].topics.v = ARENA_NEW(arena, struct str, count);
+        for (int32_t k = 0; k < job->names.len; k++) {
+            if (matches[k]) {
+                v[i].topics.v[v[i].topics.len++] = job->names.v[k];
+            }
+        }
+    }
+    job->matches = (struct regex_table){v, job->patterns.len};
+}
+
+void group_job_run(struct group_job *job)
+{
+    if (job->kind == GROUP_JOB_ASSIGN) {
+        view_solve(&job->numbered, &job->arena, &job->assigned);
+    } else {
+        match_all(job);
+    }
+}
+
+void group_job_free(struct group_job *job)
+{
+    if (job != NULL) {
+        struct arena arena = job->arena;
+        arena_fini(&arena);
+    }
+}
+
+/* ---- looked at on the loop ---------------------------------------------------------------------------------------------------------- */
+
+enum group_job_kind group_job_kind(const struct group_job *job)
+{
+    return job->kind;
+}
+
+struct str group_job_group(const struct group_job *job)
+{
+    return job->group_id;
+}
+
+struct job_stamp streams_job_stamp(const struct group_job *job)
+{
+    return job->stamp;
+}
+
+const struct assign_result *streams_job_assigned(const struct group_job *job)
+{
+    return &job->assigned;
+}
+
+const struct regex_table *streams_job_matches(const struct group_job *job)
+{
+    return &job->matches;
+}
