@@ -65,7 +65,10 @@ static void initialize_topics(const struct streams_group_initialize_request_topi
         for (int32_t k = 0; k < count; k++) {
             configs[k] = (topic_config){.key = sent->topic_configs.v[k].key, .value = sent->topic_configs.v[k].value};
         }
-        ret->v[i] = (topic_info){.name = sent->name, .partitions = sent->partitions, .topic_configs = {.v = configs, .len = count}};
+        ret->v[i] = (topic_info){.name = sent->name,
+                                 .partitions = sent->partitions,
+                                 .replication_factor = sent->replication_factor,
+                                 .topic_configs = {.v = configs, .len = count}};
     }
 }
 
@@ -103,19 +106,36 @@ const topology *topology_of_heartbeat(const struct streams_group_heartbeat_reque
     return named(t, r->topology_id, arena);
 }
 
+/* The one that the early revision has room for, and more behind it. */
+static struct str_array initialize_regexes(const struct streams_group_initialize_request_subtopology *sent, struct arena *arena)
+{
+    struct str_array ret = {.v = ARENA_NEW(arena, struct str, sent->more_source_topic_regex.len + 1)};
+    if (!str_is_null(sent->source_topic_regex)) {
+        ret.v[ret.len++] = sent->source_topic_regex;
+    }
+    for (int32_t i = 0; i < sent->more_source_topic_regex.len; i++) {
+        ret.v[ret.len++] = sent->more_source_topic_regex.v[i];
+    }
+    return ret;
+}
+
 const topology *topology_of_initialize(const struct streams_group_initialize_request *r, int32_t epoch, struct arena *arena)
 {
     topology *t = empty(epoch, r->topology.len, arena);
     for (int32_t i = 0; i < r->topology.len; i++) {
         const struct streams_group_initialize_request_subtopology *sent = &r->topology.v[i];
         subtopology *to = &t->subtopologies.v[i];
+        copartition_group *groups = ARENA_NEW(arena, copartition_group, sent->copartition_groups.len);
+        for (int32_t k = 0; k < sent->copartition_groups.len; k++) {
+            groups[k] = (copartition_group){.source_topics = sent->copartition_groups.v[k].source_topics,
+                                            .source_topic_regex = sent->copartition_groups.v[k].source_topic_regex,
+                                            .repartition_source_topics = sent->copartition_groups.v[k].repartition_source_topics};
+        }
         *to = (subtopology){.subtopology_id = sent->subtopology,
                             .source_topics = sent->source_topics,
-                            .repartition_sink_topics = sent->repartition_sink_topics};
-        if (!str_is_null(sent->source_topic_regex)) {
-            to->source_topic_regex = (struct str_array){.v = ARENA_NEW(arena, struct str, 1), .len = 1};
-            to->source_topic_regex.v[0] = sent->source_topic_regex;
-        }
+                            .source_topic_regex = initialize_regexes(sent, arena),
+                            .repartition_sink_topics = sent->repartition_sink_topics,
+                            .copartition_groups = {.v = groups, .len = sent->copartition_groups.len}};
         initialize_topics(&sent->state_changelog_topics, arena, &to->state_changelog_topics);
         initialize_topics(&sent->repartition_source_topics, arena, &to->repartition_source_topics);
     }
@@ -202,7 +222,7 @@ bool topology_equal(const topology *a, const topology *b)
 
 /* ---- who reads a topic ----------------------------------------------------------------------------------------------------------- */
 
-struct str_array regex_matches(const struct regex_table *regexes, struct str regex)
+struct str_array regex_table_get(const struct regex_table *regexes, struct str regex)
 {
     int32_t first = 0;
     int32_t end = regexes != NULL ? regexes->len : 0;
@@ -260,7 +280,7 @@ bool topology_reads(const topology *t, int32_t number, const struct regex_table 
         return true;
     }
     for (int32_t i = 0; i < s->source_topic_regex.len; i++) {
-        struct str_array matches = regex_matches(regexes, s->source_topic_regex.v[i]);
+        struct str_array matches = regex_table_get(regexes, s->source_topic_regex.v[i]);
         if (is_named(&matches, topic) && !is_internal(t, topic)) {
             return true;
         }

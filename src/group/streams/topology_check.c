@@ -5,11 +5,13 @@
 #include "partitions.h"
 
 #include <inttypes.h>
+#include <muster/regex.h>
 
 typedef struct streams_group_topology_value_copartition_group copartition_group;
 
 enum {
     SHOWN_NAME_BYTES = 16384, /* of the names in one text; a string of the protocol ends at 32767 */
+    MOST_REGEXES = 100,       /* each is matched against every topic whenever topics come or go */
     PARTS_PER_TOPIC = 16      /* configs and copartition indexes that a topology may have for each topic that it may have */
 };
 
@@ -151,6 +153,31 @@ static int16_t check_names(struct checking *c)
     if (!str_is_null(illegal)) {
         return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY,
                       arena_printf(c->arena, "Topic names %.*s are not valid topic names.", STR_ARG(illegal)));
+    }
+    return KAFKA_NONE;
+}
+
+/* ---- regular expressions ----------------------------------------------------------------------------------------------------------- */
+
+/* Kafka 4.4.0 refuses all of them. */
+static int16_t check_regexes(struct checking *c)
+{
+    int64_t total = 0;
+    for (int32_t i = 0; i < c->t->subtopologies.len; i++) {
+        const subtopology *s = &c->t->subtopologies.v[i];
+        total += s->source_topic_regex.len;
+        for (int32_t k = 0; k < s->source_topic_regex.len && total <= MOST_REGEXES; k++) {
+            char why[REGEX_WHY_BYTES];
+            if (regex_check(s->source_topic_regex.v[k], why) < 0) {
+                return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY,
+                              arena_printf(c->arena, "A source topic regex of subtopology %.*s cannot be used: %s",
+                                           STR_ARG(s->subtopology_id), why));
+            }
+        }
+    }
+    if (total > MOST_REGEXES) {
+        return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY,
+                      arena_printf(c->arena, "The topology has %" PRId64 " source topic regexes; %d are allowed.", total, MOST_REGEXES));
     }
     return KAFKA_NONE;
 }
@@ -331,7 +358,8 @@ static int16_t check_epoch(struct checking *c)
 
 static int16_t check_form(struct checking *c)
 {
-    static int16_t (*const checks[])(struct checking *) = {check_size, check_names, check_changelogs, check_epoch, check_subtopologies};
+    static int16_t (*const checks[])(struct checking *) = {check_size,       check_names, check_regexes,
+                                                           check_changelogs, check_epoch, check_subtopologies};
     int16_t error = KAFKA_NONE;
     for (size_t i = 0; error == KAFKA_NONE && i < COUNT_OF(checks); i++) {
         error = checks[i](c);

@@ -58,7 +58,7 @@ static int64_t count_matches(const struct resolving *r, int32_t number)
     const struct str_array *regexes = &subtopology_at(r, number)->source_topic_regex;
     int64_t total = 0;
     for (int32_t i = 0; i < regexes->len; i++) {
-        total += regex_matches(r->regexes, regexes->v[i]).len;
+        total += regex_table_get(r->regexes, regexes->v[i]).len;
     }
     return total;
 }
@@ -90,7 +90,7 @@ static void find_sources(struct resolving *r, int32_t number, int64_t matches)
     }
     for (int32_t i = 0; i < s->source_topic_regex.len; i++) {
         to->starts[i] = to->len;
-        struct str_array topics = matches > 0 ? regex_matches(r->regexes, s->source_topic_regex.v[i]) : (struct str_array){0};
+        struct str_array topics = matches > 0 ? regex_table_get(r->regexes, s->source_topic_regex.v[i]) : (struct str_array){0};
         for (int32_t k = 0; k < topics.len; k++) {
             int32_t used = is_internal(r, topics.v[k]) ? -1 : use(r, topics.v[k]);
             if (used >= 0 && r->used[used].partitions > 0) {
