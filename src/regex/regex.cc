@@ -37,15 +37,15 @@ int refuse(char *why, int error, const char *text)
 
 int too_long(struct str pattern, char *why)
 {
-    return pattern.len > REGEX_MAX_BYTES ? refuse(why, MUSTER_E_LIMIT, "pattern too long" : 0;
+    return pattern.len > REGEX_MAX_BYTES ? refuse(why, MUSTER_E_LIMIT, "pattern too long") : 0;
 }
 
 int verdict(const RE2 &regex, char *why)
 {
     if (regex.error_code() == RE2::ErrorPatternTooLarge || (regex.ok() && regex.ProgramSize() > REGEX_MAX_PROGRAM)) {
-        return refuse(why, MUSTER_E_LIMIT, "pattern too large";
+        return refuse(why, MUSTER_E_LIMIT, "pattern too large");
     }
-    return regex.ok() ? 0 : refuse(why, MUSTER_E_INVALID, regex.error().c_str();
+    return regex.ok() ? 0 : refuse(why, MUSTER_E_INVALID, regex.error().c_str());
 }
 
 int check(struct str pattern, char *why) noexcept
