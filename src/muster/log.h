@@ -50,6 +50,8 @@ void log_print_state(struct log_printer *p, const struct store_record *record);
 int log_printer_judge(const struct log_printer *p, int code);
 /* One record alone (a state's): its type, key and value. */
 void log_print_record(struct log_printer *p, uint32_t shard, struct record record);
+/* Whether the filter lets a whole group through, which has no type. */
+bool log_printer_takes_group(const struct log_printer *p, struct str group);
 
 /* ---- one record as text (log_text.c) ---- */
 
@@ -62,6 +64,26 @@ void log_record_json(struct record record, struct arena *arena, struct buf *out)
 struct str log_record_group(struct record record, struct arena *arena);
 /* Its type's name, "type 123" for an unknown one. */
 struct str log_record_type(struct record record, struct arena *arena);
+const char *log_member_state(int8_t state);       /* of StreamsGroupCurrentMemberAssignment */
+const char *log_topology_problem(int8_t problem); /* of StreamsGroupMetadata: the status code that members are told, in words */
+
+/* ---- a streams group as its records make it (log_streams.c) ---- */
+
+/* Takes the records of a state in their order, and shows each streams group in front of its own: state, epochs, topology, who has which tasks and who is to
+ * have them. */
+struct group_set;
+struct log_streams {
+    struct log_printer *printer;
+    const struct group_set *set;
+    uint32_t shard;
+    struct arena arena; /* of one group */
+    struct str group;   /* null: none is being collected */
+    struct record *records;
+    size_t count, cap;
+};
+void log_streams_init(struct log_streams *s, struct log_printer *printer, uint32_t shard, const struct group_set *set);
+void log_streams_record(struct log_streams *s, struct record record);
+void log_streams_fini(struct log_streams *s); /* shows what is left */
 
 /* ---- a data folder ---- */
 

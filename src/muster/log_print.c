@@ -299,3 +299,8 @@ void log_print_record(struct log_printer *p, uint32_t shard, struct record recor
         end_json(p, &out);
     }
 }
+
+bool log_printer_takes_group(const struct log_printer *p, struct str group)
+{
+    return str_is_null(p->filter.type) && (str_is_null(p->filter.group) || str_eq(p->filter.group, group));
+}

@@ -282,7 +282,7 @@ int log_verify_folder(struct cli *cli, struct log_folder *f)
 
 /* ---- state ---- */
 
-static void print_run(struct log_printer *printer, uint32_t shard, const struct buf *run)
+static void print_run(struct log_streams *streams, const struct buf *run)
 {
     size_t at = 0;
     while (at + 8 <= run->len) {
@@ -292,22 +292,25 @@ static void print_run(struct log_printer *printer, uint32_t shard, const struct 
         int32_t value_len = (int32_t)get_be32(run->ptr + at);
         struct bytes value = {run->ptr + at + 4, value_len};
         at += 4 + (value_len > 0 ? (size_t)value_len : 0);
-        log_print_record(printer, shard, (struct record){key, value});
+        log_streams_record(streams, (struct record){key, value});
     }
 }
 
 static void print_state(struct log_printer *printer, uint32_t shard, struct group_set *set)
 {
+    struct log_streams streams;
     struct buf run;
     bool more = true;
     buf_init(&run, 0);
+    log_streams_init(&streams, printer, shard, set);
     group_snapshot_begin(set);
     while (more) {
         buf_clear(&run);
         more = group_snapshot_next(set, 1 << 16, &run);
-        print_run(printer, shard, &run);
+        print_run(&streams, &run);
     }
     group_snapshot_end(set);
+    log_streams_fini(&streams);
     buf_fini(&run);
 }
 

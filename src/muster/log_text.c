@@ -15,7 +15,19 @@ struct any_array {
 
 /* ---- fields that read better than their plain value; `of`: the record, NULL: all of them ---- */
 
-enum shown { SHOW_PLAIN, SHOW_TIME, SHOW_NOT, SHOW_CLASSIC_STATE, SHOW_SUBSCRIPTION, SHOW_ASSIGNMENT, SHOW_RESOURCE };
+enum shown {
+    SHOW_PLAIN,
+    SHOW_TIME,
+    SHOW_NOT,
+    SHOW_IF_POSITIVE, /* a number that says nothing else */
+    SHOW_CLASSIC_STATE,
+    SHOW_MEMBER_STATE,
+    SHOW_SUBSCRIPTION,
+    SHOW_ASSIGNMENT,
+    SHOW_RESOURCE,
+    SHOW_PROBLEM,
+    SHOW_TASKS
+};
 
 static const struct {
     const char *of, *field;
@@ -29,6 +41,20 @@ static const struct {
     {NULL, "CommitClockMs", SHOW_NOT},
     {NULL, "TopicsHash", SHOW_NOT},
     {NULL, "AssignmentsSince", SHOW_NOT},
+    {NULL, "AssignmentClockMs", SHOW_NOT},
+    {NULL, "MetadataHash", SHOW_NOT},
+    {"StreamsGroupMetadata", "EndpointInformationEpoch", SHOW_IF_POSITIVE},
+    {"StreamsGroupMetadata", "AssignNotBeforeMs", SHOW_IF_POSITIVE},
+    {"StreamsGroupMetadata", "EmptySinceMs", SHOW_IF_POSITIVE},
+    {"StreamsGroupMetadata", "InitializeUntilMs", SHOW_IF_POSITIVE},
+    {"StreamsGroupMetadata", "TopologyProblem", SHOW_PROBLEM},
+    {"StreamsGroupCurrentMemberAssignment", "State", SHOW_MEMBER_STATE},
+    {NULL, "ActiveTasks", SHOW_TASKS},
+    {NULL, "StandbyTasks", SHOW_TASKS},
+    {NULL, "WarmupTasks", SHOW_TASKS},
+    {NULL, "ActiveTasksPendingRevocation", SHOW_TASKS},
+    {NULL, "StandbyTasksPendingRevocation", SHOW_TASKS},
+    {NULL, "WarmupTasksPendingRevocation", SHOW_TASKS},
     {"ClassicGroup", "State", SHOW_CLASSIC_STATE},
     {"ClassicMember", "Metadata", SHOW_SUBSCRIPTION},
     {"ConsumerGroupMemberMetadata", "Metadata", SHOW_SUBSCRIPTION},
@@ -196,7 +222,31 @@ static const char *word_of(enum shown shown, int8_t number)
     if (shown == SHOW_CLASSIC_STATE) {
         return number >= 0 && number < (int8_t)COUNT_OF(states) ? states[number] : "?";
     }
+    if (shown == SHOW_MEMBER_STATE) {
+        return log_member_state(number);
+    }
+    if (shown == SHOW_PROBLEM) {
+        return log_topology_problem(number);
+    }
     return number == 2 ? "topic" : number == 4 ? "broker" : number == 32 ? "group" : "?";
+}
+
+/* "0[0@2,1@3] 1[4]": tasks of subtopologies, with the epochs they were given with where the record has them. */
+static void put_tasks(struct line *l, const struct wire_type *type, const struct any_array *array)
+{
+    for (int32_t i = 0; i < array->len; i++) {
+        const uint8_t *ids = (const uint8_t *)array->v + (size_t)i * type->size;
+        const struct int32_array *partitions = (const void *)(ids + type->fields[1].offset);
+        const struct int32_array *epochs = type->field_count > 2 ? (const void *)(ids + type->fields[2].offset) : NULL;
+        put(l, i == 0 ? STR("") : STR(" "));
+        put_text(l, *(const struct str *)(const void *)ids);
+        for (int32_t k = 0; k < partitions->len; k++) {
+            bool epoch = epochs != NULL && k < epochs->len;
+            put(l, arena_printf(l->arena, "%s%" PRId32, k == 0 ? "[" : ",", partitions->v[k]));
+            put(l, epoch ? arena_printf(l->arena, "@%" PRId32, epochs->v[k]) : STR(""));
+        }
+        put(l, partitions->len == 0 ? STR("[]") : STR("]"));
+    }
 }
 
 static void put_value(struct line *l, const struct wire_field *field, int16_t version, const void *at)
@@ -204,7 +254,9 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
     enum shown shown = shown_as(l->record, field);
     if (shown == SHOW_TIME && *(const int64_t *)at >= 0) {
         put(l, out_time(*(const int64_t *)at, l->arena));
-    } else if (shown == SHOW_CLASSIC_STATE || shown == SHOW_RESOURCE) {
+    } else if (shown == SHOW_TASKS) {
+        put_tasks(l, field->type, at);
+    } else if (shown == SHOW_CLASSIC_STATE || shown == SHOW_MEMBER_STATE || shown == SHOW_PROBLEM || shown == SHOW_RESOURCE) {
         put(l, str_of(word_of(shown, *(const int8_t *)at)));
     } else if (shown == SHOW_SUBSCRIPTION) {
         put_subscription(l, *(const struct bytes *)at);
@@ -221,11 +273,22 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
     }
 }
 
-/* Null, no text, no UUID, or -1 where that stands for nothing. */
-static bool is_unset(const struct wire_field *field, const void *at)
+/* Null, no text, no UUID, no tasks, or -1 where that stands for nothing. */
+static bool is_unset(const struct wire_field *field, enum shown shown, const void *at)
 {
     bool minus_one = field->has_default && field->default_number == -1;
+    if (shown == SHOW_IF_POSITIVE) {
+        return (field->kind == WIRE_INT32 ? *(const int32_t *)at : *(const int64_t *)at) <= 0;
+    }
+    if (shown == SHOW_NOT) {
+        return true;
+    }
+    if (shown == SHOW_TASKS && ((const struct any_array *)at)->len == 0) {
+        return true;
+    }
     switch (field->kind) {
+    case WIRE_INT8:
+        return minus_one && *(const int8_t *)at == -1;
     case WIRE_STRING:
         return ((const struct str *)at)->len <= 0;
     case WIRE_BYTES:
@@ -255,7 +318,7 @@ static void put_fields(struct line *l, const struct wire_type *type, int16_t ver
         bool carried = version >= field->min_version && version <= field->max_version;
         enum shown shown = shown_as(l->record, field);
         bool known = shown == SHOW_TIME && *(const int64_t *)at == l->known_ms;
-        if (!carried || known || shown == SHOW_NOT || is_unset(field, at)) {
+        if (!carried || known || is_unset(field, shown, at)) {
             continue;
         }
         put(l, str_of(first ? "" : between));
@@ -310,6 +373,18 @@ struct str log_record_text(struct record record, int64_t known_ms, struct arena 
     struct str text = arena_str(arena, (struct str){(const char *)l.out.ptr, (int32_t)l.out.len});
     buf_fini(&l.out);
     return text;
+}
+
+const char *log_member_state(int8_t state)
+{
+    static const char *const words[] = {"Stable", "UnrevokedTasks", "UnreleasedTasks"};
+    return state >= 1 && state <= (int8_t)COUNT_OF(words) ? words[state - 1] : "?";
+}
+
+const char *log_topology_problem(int8_t problem)
+{
+    static const char *const words[] = {"MissingSourceTopics", "IncorrectlyPartitionedTopics", "MissingInternalTopics"};
+    return problem >= 1 && problem <= (int8_t)COUNT_OF(words) ? words[problem - 1] : "?";
 }
 
 struct str log_record_type(struct record record, struct arena *arena)
