@@ -84,6 +84,12 @@ static void decide_describe(struct decision *d)
     out_answer(d, "describe", answer->error_code, answer);
 }
 
+static bool is_streams(const struct decision *d)
+{
+    const struct group *g = group_find(d->set, d->op->group_id);
+    return g != NULL && group_type(g) == GROUP_STREAMS;
+}
+
 /* Offsets first: they go in slices, and a rebalance of the group belongs to the last one. When both have something to do, the rebalance is named. */
 static void decide_topics_changed(struct decision *d)
 {
@@ -93,7 +99,11 @@ static void decide_topics_changed(struct decision *d)
     }
     const char *rule = d->out->rule;
     size_t dropped = d->out->records.len;
-    classic_decide_topics_changed(d);
+    if (is_streams(d)) {
+        streams_decide_topics_changed(d);
+    } else {
+        classic_decide_topics_changed(d);
+    }
     if (dropped > 0 && d->out->records.len == dropped) {
         out_rule(d, rule);
     }
@@ -102,6 +112,15 @@ static void decide_topics_changed(struct decision *d)
 static void dispatch_streams(struct decision *d)
 {
     switch (d->op->kind) {
+    case GROUP_STREAMS_HEARTBEAT:
+        streams_decide_heartbeat(d);
+        return;
+    case GROUP_JOB_DONE:
+        streams_decide_job_done(d);
+        return;
+    case GROUP_TOPICS_CREATED:
+        streams_decide_topics_created(d);
+        return;
     case GROUP_STREAMS_DESCRIBE:
         streams_decide_describe(d);
         return;
@@ -113,6 +132,15 @@ static void dispatch_streams(struct decision *d)
         return;
     default:
         return;
+    }
+}
+
+static void decide_timer(struct decision *d)
+{
+    if (is_streams(d)) {
+        streams_decide_timer(d);
+    } else {
+        classic_decide_timer(d);
     }
 }
 
@@ -132,7 +160,7 @@ static void dispatch(struct decision *d)
         classic_decide_leave(d);
         return;
     case GROUP_TIMER:
-        classic_decide_timer(d);
+        decide_timer(d);
         return;
     case GROUP_TAKEOVER:
         classic_decide_takeover(d);

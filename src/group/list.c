@@ -29,10 +29,12 @@ bool group_listing(const struct group_set *set, struct str group_id, struct grou
 void group_set_timers(const struct group_set *set, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                       void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx)
 {
-    (void)catalog;
-    (void)clock_ms;
     for (const struct group *g = group_after(set, STR_NULL); g != NULL; g = group_after(set, g->id)) {
-        classic_timers(g, settings, each, ctx);
+        if (group_type(g) == GROUP_STREAMS) {
+            streams_timers(g, catalog, settings, clock_ms, each, ctx);
+        } else {
+            classic_timers(g, settings, each, ctx);
+        }
     }
 }
 

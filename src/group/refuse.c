@@ -134,6 +134,14 @@ static const void *refuse_group_delete(const struct refusal *f)
 
 /* ---- streams groups ------------------------------------------------------------------------------------------------------- */
 
+static const void *refuse_streams_heartbeat(const struct refusal *f)
+{
+    struct streams_group_heartbeat_response *answer = ARENA_NEW(f->arena, struct streams_group_heartbeat_response, 1);
+    wire_init(&wire_streams_group_heartbeat_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
 static const void *refuse_streams_describe(const struct refusal *f)
 {
     struct streams_group_describe_response_described_group *answer =
@@ -172,6 +180,8 @@ static const void *refuse_streams_description(const struct refusal *f)
 static const void *refuse_streams(const struct refusal *f)
 {
     switch (f->op->kind) {
+    case GROUP_STREAMS_HEARTBEAT:
+        return refuse_streams_heartbeat(f);
     case GROUP_STREAMS_DESCRIBE:
         return refuse_streams_describe(f);
     case GROUP_STREAMS_TOPOLOGY:
