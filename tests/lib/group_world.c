@@ -152,12 +152,18 @@ static void timers_clear(struct world *w)
     w->timers = NULL;
 }
 
-void world_fini(struct world *w)
+static void free_all(struct world_request *requests)
 {
-    for (struct world_request *r = w->requests, *next; r != NULL; r = next) {
+    for (struct world_request *r = requests, *next; r != NULL; r = next) {
         next = r->next;
         world_request_free(r);
     }
+}
+
+void world_fini(struct world *w)
+{
+    free_all(w->requests);
+    free_all(w->making);
     timers_clear(w);
     group_set_free(w->set);
     group_set_free(w->shard0);
@@ -267,7 +273,9 @@ static void check_same(const struct group_out *a, const struct group_out *b)
 static bool membership(enum group_op_kind kind)
 {
     return kind == GROUP_JOIN || kind == GROUP_SYNC || kind == GROUP_HEARTBEAT || kind == GROUP_LEAVE || kind == GROUP_TIMER ||
-           kind == GROUP_TAKEOVER || kind == GROUP_DESCRIBE;
+           kind == GROUP_TAKEOVER || kind == GROUP_DESCRIBE || kind == GROUP_STREAMS_HEARTBEAT || kind == GROUP_STREAMS_INITIALIZE ||
+           kind == GROUP_STREAMS_DESCRIPTION || kind == GROUP_STREAMS_DESCRIBE || kind == GROUP_STREAMS_TOPOLOGY ||
+           kind == GROUP_JOB_DONE || kind == GROUP_TOPICS_CREATED;
 }
 
 static void check_overlay(struct world *w, const struct group_op *op, const struct group_out *out)
@@ -399,16 +407,20 @@ static void tell_answer(struct world *w, struct world_request *r, const struct g
     world_request_free(r);
 }
 
-static void park(struct world *w, struct world_request *r)
+static void queue(struct world_request **link, struct world_request *r)
 {
-    r->phase = 0; /* asked again at once */
-    r->op.waiting = true;
     r->next = NULL;
-    struct world_request **link = &w->requests;
     while (*link != NULL) {
         link = &(*link)->next;
     }
     *link = r;
+}
+
+static void park(struct world *w, struct world_request *r)
+{
+    r->phase = 0; /* asked again at once */
+    r->op.waiting = true;
+    queue(&w->requests, r);
 }
 
 /* The oldest request whose group has moved since it was asked. */
@@ -450,20 +462,44 @@ void world_ask_again(struct world *w)
     }
 }
 
-void world_submit(struct world *w, struct world_request *r)
+static void submit(struct world *w, struct world_request *r)
 {
     struct group_out out;
-    r->op.fresh_id = draw_id(w, &r->op);
     decide(w, &r->op, &r->arena, &out);
-    if (out.verdict == GROUP_WAIT) {
-        if (w->events.waits != NULL) {
-            w->events.waits(w->events.ctx, r, &out);
-        }
+    if (out.verdict == GROUP_WAIT && w->events.waits != NULL) {
+        w->events.waits(w->events.ctx, r, &out);
+    }
+    if (out.verdict == GROUP_WAIT && out.create != NULL) {
+        queue(&w->making, r);
+    } else if (out.verdict == GROUP_WAIT) {
         park(w, r);
     } else {
         tell_answer(w, r, &out);
     }
     world_ask_again(w);
+}
+
+void world_submit(struct world *w, struct world_request *r)
+{
+    r->op.fresh_id = draw_id(w, &r->op);
+    submit(w, r);
+}
+
+void world_made(struct world *w, struct str group_id, struct str failure)
+{
+    struct world_request *waited = w->making, *next;
+    w->making = NULL;
+    for (struct world_request *r = waited; r != NULL; r = next) {
+        next = r->next;
+        if (!str_eq(r->op.group_id, group_id)) {
+            queue(&w->making, r);
+            continue;
+        }
+        struct topics_created *created = ARENA_NEW(&r->arena, struct topics_created, 1);
+        created->failure = arena_str(&r->arena, failure);
+        r->op.created = created;
+        submit(w, r);
+    }
 }
 
 void world_run(struct world *w, struct group_op *op)
@@ -510,17 +546,47 @@ void world_tick(struct world *w, int64_t ms)
     w->now_ms = until;
 }
 
+/* ---- jobs and configs ------------------------------------------------------------------------------------------------------------ */
+
+struct group_job *world_job(struct world *w, struct str group_id, enum group_job_kind kind)
+{
+    struct group_op op = {.kind = GROUP_JOB_DONE, .api_key = -1, .group_id = group_id};
+    op_fill(w, &op);
+    struct group_job *job = group_job_new(w->set, &op, kind);
+    if (job != NULL) {
+        group_job_run(job);
+    }
+    return job;
+}
+
+void world_group_config(struct world *w, struct str group_id, struct str name, struct str value)
+{
+    struct config_key key = {.resource_type = 32, .resource_name = group_id, .name = name};
+    struct config_value kept = {.value = value};
+    struct record record = wire_record_encode(RECORD_CONFIG, &key, 0, str_is_null(value) ? NULL : &kept, &w->scratch);
+    if (!group_apply(w->shard0, ++w->index, record, &w->scratch)) {
+        fail("a config cannot be applied");
+    }
+    arena_clear(&w->scratch);
+}
+
 /* ---- failover ----------------------------------------------------------------------------------------------------------------- */
 
-static void refuse_waiting(struct world *w)
+static void refuse_all(struct world *w, struct world_request **requests)
 {
-    while (w->requests != NULL) {
-        struct world_request *r = w->requests;
+    while (*requests != NULL) {
+        struct world_request *r = *requests;
         struct group_out out;
-        w->requests = r->next;
+        *requests = r->next;
         group_refuse(&r->op, 16, &r->arena, &out);
         tell_answer(w, r, &out);
     }
+}
+
+static void refuse_waiting(struct world *w)
+{
+    refuse_all(w, &w->requests);
+    refuse_all(w, &w->making);
 }
 
 void world_failover(struct world *w)

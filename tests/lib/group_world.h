@@ -44,6 +44,7 @@ struct world {
     uint32_t ids, other_ids; /* drawn so far: the nth member id is all zeros but for n at its end */
     struct world_timer *timers;
     struct world_request *requests; /* that wait, oldest first */
+    struct world_request *making;   /* that wait for topics, oldest first */
     bool hold;                      /* requests that wait are not asked again until it is lifted */
     bool check;                     /* overlay and snapshot checks at each step (on by default) */
     int64_t decisions, entries;
@@ -72,6 +73,8 @@ void world_run(struct world *w, struct group_op *op);
 void world_tick(struct world *w, int64_t ms);
 /* Another node becomes coordinator: requests that wait are refused, timers armed afresh, members without a delivered id dropped. */
 void world_failover(struct world *w);
+/* The topics the group's requests wait for have been made, or not (failure, else null): they are decided again, from the beginning. */
+void world_made(struct world *w, struct str group_id, struct str failure);
 /* Asks the waiting requests again, unless held. */
 void world_ask_again(struct world *w);
 /* One entry with these records, as a leader would log it. */
@@ -79,7 +82,10 @@ void world_apply(struct world *w, const struct record *records, size_t count);
 /* Armed timers of a group, soonest first: how many, and the nth. */
 bool world_timer_at(const struct world *w, int n, struct group_timer *ret, int64_t *ret_due_ms);
 
-void world_topic_set(struct world *w, const char *name, int32_t partitions); /* made, grown; partitions 0: deleted */
+/* A job of the group that has run; NULL when there is nothing to do. Its result is brought back with GROUP_JOB_DONE. */
+struct group_job *world_job(struct world *w, struct str group_id, enum group_job_kind kind);
+void world_group_config(struct world *w, struct str group_id, struct str name, struct str value); /* value null: unset */
+void world_topic_set(struct world *w, const char *name, int32_t partitions);                      /* made, grown; partitions 0: deleted */
 /* A snapshot of the set in slices of `budget` bytes, restored into a new set. NULL when that fails. */
 struct group_set *world_restored(struct world *w, struct pool *pool, size_t budget);
 

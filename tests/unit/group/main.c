@@ -8,5 +8,6 @@ int main(void)
     failed += run_snapshot_tests();
     failed += run_streams_life_tests();
     failed += run_streams_store_tests();
+    failed += run_streams_tests();
     return failed;
 }

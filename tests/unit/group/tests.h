@@ -13,6 +13,7 @@ int run_random_tests(void);
 int run_snapshot_tests(void);
 int run_streams_life_tests(void);
 int run_streams_store_tests(void);
+int run_streams_tests(void);
 int run_classic_tests(void);
 
 #endif
