@@ -1,9 +1,7 @@
 /* job.c: the assignor and the matching of regular expressions as jobs: everything they need in an arena of their own. */
-#include <muster/regex.h>
-
-#include "../names.h"
 #include "assign_view.h"
 #include "draft.h"
+#include "matches.h"
 
 struct group_job {
     struct arena arena; /* the job itself lies in it */
@@ -12,7 +10,7 @@ struct group_job {
     struct job_stamp stamp;
     struct numbered numbered; /* ASSIGN */
     struct assign_result assigned;
-    struct str_array patterns, names; /* RESOLVE: both in order, each once */
+    struct matching matching; /* RESOLVE */
     struct regex_table matches;
 };
 
@@ -34,43 +32,6 @@ static void prepare_assign(struct group_job *job, const struct streams *s, const
     view_number(&view, true, &job->arena, &job->numbered);
     job->stamp.metadata_hash = resolved.metadata_hash;
     arena_fini(&scratch);
-}
-
-static void copy_patterns(struct group_job *job, const topology *t)
-{
-    struct arena *arena = &job->arena;
-    int32_t count = 0;
-    for (int32_t i = 0; i < t->subtopologies.len; i++) {
-        count += t->subtopologies.v[i].source_topic_regex.len;
-    }
-    struct str *all = ARENA_NEW(arena, struct str, count);
-    count = 0;
-    for (int32_t i = 0; i < t->subtopologies.len; i++) {
-        const struct str_array *regexes = &t->subtopologies.v[i].source_topic_regex;
-        for (int32_t k = 0; k < regexes->len; k++) {
-            all[count++] = regexes->v[k];
-        }
-    }
-    const int32_t *order = names_sort(all, count, arena);
-    job->patterns.v = ARENA_NEW(arena, struct str, count);
-    for (int32_t i = 0; i < count; i++) {
-        if (i == 0 || !str_eq(all[order[i]], all[order[i - 1]])) {
-            job->patterns.v[job->patterns.len++] = arena_str(arena, all[order[i]]);
-        }
-    }
-}
-
-static void copy_names(struct group_job *job, const struct topics *topics)
-{
-    struct topic_view topic;
-    int32_t count = 0;
-    for (struct str after = STR_NULL; topics->next(topics->ctx, after, &topic); after = topic.name) {
-        count++;
-    }
-    job->names.v = ARENA_NEW(&job->arena, struct str, count);
-    for (struct str after = STR_NULL; job->names.len < count && topics->next(topics->ctx, after, &topic); after = topic.name) {
-        job->names.v[job->names.len++] = arena_str(&job->arena, topic.name);
-    }
 }
 
 /* Whether the group has something to do of that kind. */
@@ -107,42 +68,19 @@ struct group_job *group_job_new(const struct group_set *set, const struct group_
     if (kind == GROUP_JOB_ASSIGN) {
         prepare_assign(job, s, op);
     } else {
-        copy_patterns(job, s->topology->value);
-        copy_names(job, op->topics);
+        streams_matching(s->topology->value, op->topics, &job->arena, &job->matching);
     }
     return job;
 }
 
 /* ---- run anywhere ----------------------------------------------------------------------------------------------------------------- */
 
-static void match_all(struct group_job *job)
-{
-    struct arena *arena = &job->arena;
-    struct regex_topics *v = ARENA_NEW(arena, struct regex_topics, job->patterns.len);
-    bool *matches = ARENA_NEW(arena, bool, job->names.len);
-    for (int32_t i = 0; i < job->patterns.len; i++) {
-        int32_t count = 0;
-        v[i].regex = job->patterns.v[i];
-        regex_match(v[i].regex, job->names.v, (size_t)job->names.len, matches); /* one that is none matches nothing */
-        for (int32_t k = 0; k < job->names.len; k++) {
-            count += matches[k];
-        }
-        v[i].topics.v = ARENA_NEW(arena, struct str, count);
-        for (int32_t k = 0; k < job->names.len; k++) {
-            if (matches[k]) {
-                v[i].topics.v[v[i].topics.len++] = job->names.v[k];
-            }
-        }
-    }
-    job->matches = (struct regex_table){v, job->patterns.len};
-}
-
 void group_job_run(struct group_job *job)
 {
     if (job->kind == GROUP_JOB_ASSIGN) {
         view_solve(&job->numbered, &job->arena, &job->assigned);
     } else {
-        match_all(job);
+        job->matches = streams_matches(&job->matching, &job->arena);
     }
 }
 

@@ -65,6 +65,7 @@ struct internal_topic {
 struct resolved {
     enum topology_problem problem; /* the first that applies in Kafka's order */
     struct str detail;             /* status text for people; null when fine */
+    bool misfit;                   /* PARTITIONING, and it is an internal topic that is there already */
     struct resolved_subtopology *subtopologies;
     int32_t subtopology_count; /* by id */
     struct internal_topic *missing;

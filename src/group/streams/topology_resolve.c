@@ -338,6 +338,7 @@ static void check_internals(struct resolving *r, const struct internals *interna
         if (found == 0) {
             missing[missing_count++] = *one;
         } else if (found != one->partitions) {
+            r->ret->misfit = r->ret->misfit || r->ret->problem == TOPOLOGY_FINE;
             resolve_problem(r, TOPOLOGY_PARTITIONING,
                             arena_printf(r->arena,
                                          "Existing topic %.*s has different number of partitions: expected %" PRId32 ", found %" PRId32,
