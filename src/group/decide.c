@@ -127,6 +127,9 @@ static void dispatch_streams(struct decision *d)
     case GROUP_STREAMS_TOPOLOGY:
         streams_decide_topology(d);
         return;
+    case GROUP_STREAMS_INITIALIZE:
+        streams_decide_initialize(d);
+        return;
     case GROUP_STREAMS_DESCRIPTION:
         streams_decide_description(d);
         return;
