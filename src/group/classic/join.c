@@ -434,16 +434,6 @@ static bool is_streams(const struct group *g)
     return g != NULL && group_type(g) == GROUP_STREAMS;
 }
 
-/* An empty group of another type makes way for whoever comes new, even if that join is refused in the end; its offsets stay. */
-static bool make_way(struct decision *d, const struct group *g)
-{
-    if (!is_streams(g)) {
-        return g == NULL;
-    }
-    streams_tombstones(d, g);
-    return true;
-}
-
 void classic_decide_join(struct decision *d)
 {
     const struct join_group_request *r = request_of(d);
@@ -466,15 +456,18 @@ void classic_decide_join(struct decision *d)
     } else if (is_new && !budget_fits(d, g)) {
         refuse(d, RULE(JOIN_BUDGET), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
     } else {
-        bool group_is_new = make_way(d, g);
         struct draft t;
         draft_open(&t, d, g);
         if (!group_has_room(d, &t)) {
             refuse_full(&t);
         } else if (is_new) {
-            join_new(&t, group_is_new);
+            join_new(&t, g == NULL || is_streams(g));
         } else {
             join_with_id(&t);
+        }
+        /* Empty, it makes way, even for a join that is refused in the end; last, so that the group never seems to be gone. */
+        if (is_streams(g)) {
+            streams_tombstones(d, g);
         }
     }
 }

@@ -141,7 +141,8 @@ static struct streams_group_heartbeat_response_status_array statuses(const struc
 static bool wants_description(const struct draft *t)
 {
     const topology *own = draft_topology(t);
-    return own != NULL && t->next.stored_description_epoch != own->epoch && t->next.failed_description_epoch != own->epoch;
+    return own != NULL && t->put->topology_epoch == own->epoch && t->next.stored_description_epoch != own->epoch &&
+           t->next.failed_description_epoch != own->epoch;
 }
 
 void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r)
