@@ -14,7 +14,7 @@ struct assign_view_member streams_view_member(const struct modern_slot *slot, co
                                       .tag_count = slot->member->tag_count,
                                       .current = position.assigned,
                                       .revoking = position.revoking,
-                                      .idle = configs->update == TOPOLOGY_UPDATE_EPOCH && slot->member->topology_epoch != topology_epoch};
+                                      .idle = streams_is_behind(configs, slot->member->topology_epoch, topology_epoch)};
     if (slot->offsets != NULL) {
         view.offsets = slot->offsets->offsets;
         view.offset_count = slot->offsets->offset_count;

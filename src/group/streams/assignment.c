@@ -202,6 +202,7 @@ void streams_draft_reconcile(struct draft *t, const struct holding *owned)
         return;
     }
     t->after = after;
+    t->position_put = true;
     if (after.state == MEMBER_UNREVOKED) {
         int32_t patience = t->put->rebalance_timeout_ms;
         out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, after.epoch, patience > 0 ? patience : 0);

@@ -146,12 +146,19 @@ static struct refused check_tasks(const struct draft *t, const struct streams_gr
     return not_refused();
 }
 
-/* While the topology cannot run nobody knows how many tasks there are, and members still report what they are about to give up. */
-struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r)
+/* What it was given is fine, whatever became of the topics since. While the topology cannot run nobody knows how many tasks there are, and who is behind has
+ * tasks of another one. */
+struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
+                                     const struct holding *owned)
 {
-    bool any = r->active_tasks.len > 0 || r->standby_tasks.len > 0 || r->warmup_tasks.len > 0;
-    const struct resolved *resolved = any ? streams_draft_resolve(t) : NULL;
-    if (resolved == NULL || resolved->problem != TOPOLOGY_FINE) {
+    struct member_position p = streams_position(slot);
+    const topology *own = draft_topology(t);
+    bool given = true;
+    for (int k = 0; owned != NULL && given && k < UNIT_KINDS; k++) {
+        given = units_within(owned->kind[k], units_join(p.assigned.kind[k], p.revoking.kind[k], t->d->arena));
+    }
+    if (given || own == NULL || streams_is_behind(&t->configs, slot->member->topology_epoch, own->epoch) ||
+        streams_draft_resolve(t)->problem != TOPOLOGY_FINE) {
         return not_refused();
     }
     struct refused refused = check_tasks(t, &r->active_tasks);

@@ -219,19 +219,13 @@ static void write_assignment(const struct draft *t)
     }
 }
 
-static bool position_same(const struct member_position *a, const struct member_position *b)
-{
-    return a->epoch == b->epoch && a->previous_epoch == b->previous_epoch && a->state == b->state &&
-           holding_same(&a->assigned, &b->assigned) && holding_same(&a->revoking, &b->revoking);
-}
-
 static void write_position(const struct draft *t)
 {
     if (str_is_null(t->member_id)) {
         return;
     }
     struct streams_group_current_member_assignment_key key = {.group_id = t->d->op->group_id, .member_id = t->member_id};
-    if (!position_same(&t->before, &t->after)) {
+    if (t->position_put) {
         struct streams_group_current_member_assignment_value value = streams_current_value(&t->after, t->d->arena);
         out_record(t->d, RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, STREAMS_VALUE_VERSION, &value);
     }

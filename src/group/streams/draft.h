@@ -32,6 +32,7 @@ struct draft {
     const struct modern_member *put;
     bool member_put; /* its StreamsGroupMemberMetadata is written */
     struct member_position before, after;
+    bool position_put;     /* it moved: after is written */
     struct holding target; /* what it was to have when the request came */
     bool target_put;       /* that is written: it took it over from the member it replaces */
     bool offsets_put;      /* what it reports of its tasks is written */
@@ -115,14 +116,12 @@ void sender_report_offsets(struct draft *t, const heartbeat_request *r);
 /* ---- check.c: the request by itself -------------------------------------------------------------------------------------------------- */
 
 struct refused heartbeat_check(const struct draft *t, const heartbeat_request *r);
-struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r); /* against the topology */
+/* The tasks it says it has, against the topology. */
+struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
+                                     const struct holding *owned);
 
 /* ---- adopt.c: what the topology of a join does to the group -------------------------------------------------------------------------- */
 
-enum {
-    TOPOLOGY_NONE = -1,
-    TOPOLOGY_UNVERIFIED = -2
-}; /* for a member's topology epoch: it came without one; with one that could not be compared */
 struct refused adopt_check(const struct draft *t, const heartbeat_request *r); /* the topology by itself */
 /* ret_epoch: the member's topology epoch. */
 struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32_t *ret_epoch);

@@ -63,10 +63,10 @@ static const char *beat_rule(const struct draft *t)
     if (t->assigned != NULL) {
         return RULE(HEARTBEAT_ASSIGNED);
     }
-    if (t->before.epoch != t->after.epoch || t->before.state != t->after.state) {
+    if (t->position_put) {
         return RULE(HEARTBEAT_MOVED);
     }
-    return t->bumped || t->member_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
+    return t->changed || t->member_put || t->offsets_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
 }
 
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
@@ -106,7 +106,7 @@ static void beat(struct draft *t, const heartbeat_request *r)
     struct refused refused = sender_find(t, r, &slot);
     const struct holding *owned = refused.error == KAFKA_NONE ? sender_owned(t, r) : NULL;
     refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, r, slot, owned) : refused;
-    refused = refused.error == KAFKA_NONE ? heartbeat_check_owned(t, r) : refused;
+    refused = refused.error == KAFKA_NONE ? heartbeat_check_owned(t, r, slot, owned) : refused;
     if (refused.error == KAFKA_NONE && slot->member->topology_epoch == TOPOLOGY_UNVERIFIED && draft_topology(t) != NULL) {
         refused = rejoin(t);
     }

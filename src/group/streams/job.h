@@ -26,8 +26,7 @@ struct assign_view {
     const struct assign_view_member *members; /* by member id, each once */
     int32_t member_count;
 };
-/* The view's line for a slot with a member; borrowed from the state. idle is set when the topology may be changed (configs->update) and the member's
- * topology epoch is not topology_epoch. */
+/* The view's line for a slot with a member; borrowed from the state. idle: streams_is_behind(). */
 struct assign_view_member streams_view_member(const struct modern_slot *slot, const struct streams_configs *configs,
                                               int32_t topology_epoch);
 /* All members of the group as it is, by member id; in the arena, borrowing from the state. */

@@ -14,6 +14,7 @@ static struct units without_epochs(const struct draft *t, struct units units)
 static void go_away(struct draft *t, const struct modern_slot *slot)
 {
     streams_draft_hold(t, slot);
+    t->position_put = t->before.epoch != -2;
     t->after.epoch = -2;
     t->after.state = MEMBER_STABLE;
     for (int k = 0; k < UNIT_KINDS; k++) {

@@ -24,6 +24,17 @@ struct streams_configs {
     enum topology_update update;
     enum initialization initialization;
 };
+enum {
+    TOPOLOGY_NONE = -1,
+    TOPOLOGY_UNVERIFIED = -2
+}; /* a member's topology epoch: it came without one; with one that could not be compared */
+/* Whether a member of that topology epoch may not have tasks, for the group's topology is another one. Where topologies are never replaced nobody is: a stale
+ * member works on the group's, as in Kafka 4.4.0. */
+static inline bool streams_is_behind(const struct streams_configs *c, int32_t member_epoch, int32_t topology_epoch)
+{
+    bool replaced = c->update == TOPOLOGY_UPDATE_EPOCH || c->initialization != INITIALIZE_IMPLICIT;
+    return replaced && member_epoch != TOPOLOGY_NONE && member_epoch != topology_epoch;
+}
 void streams_configs(const struct group_set *catalog, const struct group_settings *settings, struct str group_id, struct arena *arena,
                      struct streams_configs *ret);
 
