@@ -117,7 +117,7 @@ static int32_t next_state(const struct assign_draft *d, int32_t task, int32_t bu
         int32_t c = clash(d, task, but, had->process);
         if (c < best_clash || (c == best_clash && (int32_t)had->kind < best_kind)) {
             best = had->process;
-            best_kind = had->kind;
+            best_kind = (int32_t)had->kind;
             best_clash = c;
         }
     }
