@@ -57,6 +57,10 @@ struct group_settings {
         struct str rack_aware_assignment_tags;   /* "": keys of client tags, comma-separated */
         bool    assignor_offload;                /* true: the assignor runs beside the loop, as a job */
         int32_t initialize_timeout_ms;           /* muster.streams.initialize.timeout.ms: how long the member that was asked may take; -1: its rebalance timeout */
+        /* What a group's own configs may be: group.streams.min.session.timeout.ms and its like. Kafka's defaults: 45000 to 60000, 5000 to 15000, 0 to 15000,
+         * at most 2, at most 20, at least 15000. */
+        int32_t min_session_timeout_ms, max_session_timeout_ms, min_heartbeat_interval_ms, max_heartbeat_interval_ms;
+        int32_t min_assignment_interval_ms, max_assignment_interval_ms, max_standby_replicas, max_warmup_replicas, min_task_offset_interval_ms;
         int32_t max_subtopologies, max_topology_topics;   /* bounds of a topology that is accepted */
     } streams;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */

@@ -109,6 +109,24 @@ INT32(streams_assignment_interval_ms, "group.streams.assignment.interval.ms", 10
       "Least time between two assignments of a group's tasks; changes meanwhile wait for the next one.")
 INT32(streams_initial_rebalance_delay_ms, "group.streams.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
       "How long the first assignment of an empty group waits for more members.")
+INT32(streams_min_session_timeout_ms, "group.streams.min.session.timeout.ms", 45000, 1, 2147483647, NONE,
+      "Smallest session timeout a group may set for itself.")
+INT32(streams_max_session_timeout_ms, "group.streams.max.session.timeout.ms", 60000, 1, 2147483647, NONE,
+      "Largest session timeout a group may set for itself.")
+INT32(streams_min_heartbeat_interval_ms, "group.streams.min.heartbeat.interval.ms", 5000, 1, 2147483647, NONE,
+      "Smallest heartbeat interval a group may set for itself.")
+INT32(streams_max_heartbeat_interval_ms, "group.streams.max.heartbeat.interval.ms", 15000, 1, 2147483647, NONE,
+      "Largest heartbeat interval a group may set for itself.")
+INT32(streams_min_assignment_interval_ms, "group.streams.min.assignment.interval.ms", 0, 0, 2147483647, NONE,
+      "Smallest assignment interval a group may set for itself.")
+INT32(streams_max_assignment_interval_ms, "group.streams.max.assignment.interval.ms", 15000, 0, 2147483647, NONE,
+      "Largest assignment interval a group may set for itself.")
+INT32(streams_max_standby_replicas, "group.streams.max.standby.replicas", 2, 0, 2147483647, NONE,
+      "Most standby tasks a group may set for itself.")
+INT32(streams_max_warmup_replicas, "group.streams.max.warmup.replicas", 20, 0, 2147483647, NONE,
+      "Most tasks that warm up at once a group may set for itself.")
+INT32(streams_min_task_offset_interval_ms, "group.streams.min.task.offset.interval.ms", 15000, 1, 2147483647, NONE,
+      "Shortest time between two reports of task offsets a group may set for itself.")
 INT32(streams_max_size, "group.streams.max.size", 2147483647, 1, 2147483647, NONE,
       "Members one group may have.")
 INT32(streams_num_standby_replicas, "group.streams.num.standby.replicas", 0, 0, 2147483647, NONE,

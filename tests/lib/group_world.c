@@ -131,6 +131,14 @@ void world_init(struct world *w, const struct world_events *events)
                                                       .assignor_offload = true,
                                                       .initialize_timeout_ms = -1,
                                                       .max_subtopologies = 1000,
+                                                      .min_session_timeout_ms = 45000,
+                                                      .max_session_timeout_ms = 60000,
+                                                      .min_heartbeat_interval_ms = 5000,
+                                                      .max_heartbeat_interval_ms = 15000,
+                                                      .max_assignment_interval_ms = 15000,
+                                                      .max_standby_replicas = 2,
+                                                      .max_warmup_replicas = 20,
+                                                      .min_task_offset_interval_ms = 15000,
                                                       .max_topology_topics = 10000}};
     w->topics = (struct topics){.ctx = w, .by_name = by_name, .by_id = by_id, .was_deleted = was_deleted, .next = next_topic};
     w->check = true;
@@ -593,7 +601,7 @@ void world_failover(struct world *w)
 {
     refuse_waiting(w);
     timers_clear(w);
-    group_set_timers(w->set, w->set, &w->settings, w->now_ms, timer_arm, w);
+    group_set_timers(w->set, w->shard0, &w->settings, w->now_ms, timer_arm, w);
     struct arena ids;
     arena_init(&ids, 0);
     for (struct str id = group_set_next(w->set, STR_NULL); !str_is_null(id); id = group_set_next(w->set, id)) {

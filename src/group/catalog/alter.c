@@ -223,7 +223,7 @@ static bool check_changes(struct alteration *a)
     if (type == RESOURCE_BROKER) {
         return check_broker_changes(a);
     }
-    struct str problem = config_changes_problem(a->d->set->catalog, type, name, &a->changes, a->d->arena);
+    struct str problem = config_changes_problem(a->d->set->catalog, a->d->op->settings, type, name, &a->changes, a->d->arena);
     if (!str_is_null(problem)) {
         return refuse(a, KAFKA_INVALID_CONFIG, problem);
     }

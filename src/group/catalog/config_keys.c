@@ -19,6 +19,7 @@
 #define SYNONYM(name_of_it)              .synonym = (name_of_it), .synonym_has_default = true
 #define SYNONYM_UNSET(name_of_it)        .synonym = (name_of_it)
 #define BOUNDED(least, most)             .bounded = true, .low = (least), .high = (most)
+#define LIMITED(whose, least, most)      BOUNDED(least, most), .limits = LIMITS_STREAMS_##whose
 #define HIDDEN                           .hidden = true
 #define OURS                             .on_demand = true
 #define DYNAMIC                          .dynamic = true
@@ -123,27 +124,28 @@ const struct config_definition group_configs[] = {
     ROW("streams.acceptable.recovery.lag", "10000", "Records a task may be behind and still count as caught up.", RANGE(LONG, 0, INT64_MAX),
         SYNONYM("group.streams.acceptable.recovery.lag"), HIDDEN),
     ROW("streams.assignment.interval.ms", "1000", "Least time between two assignments of a streams group.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.assignment.interval.ms"), BOUNDED(0, 15000)),
+        SYNONYM("group.streams.assignment.interval.ms"), LIMITED(ASSIGNMENT, 0, 15000)),
     ROW("streams.assignor.name", "sticky", "The assignor of a streams group's tasks.", ASSIGNOR("sticky"),
         SYNONYM("group.streams.assignors")),
     ROW("streams.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN),
         SYNONYM("group.streams.assignor.offload.enable"), HIDDEN),
     ROW("streams.heartbeat.interval.ms", "5000", "Time between two heartbeats of a streams group's member.", RANGE(INT, 1, INT64_MAX),
-        SYNONYM("group.streams.heartbeat.interval.ms"), BOUNDED(5000, 15000)),
+        SYNONYM("group.streams.heartbeat.interval.ms"), LIMITED(HEARTBEAT, 5000, 15000)),
     ROW("streams.initial.rebalance.delay.ms", "3000", "Wait for more members before the first assignment of a streams group.",
         RANGE(INT, 0, INT64_MAX), SYNONYM("group.streams.initial.rebalance.delay.ms")),
     ROW("streams.num.standby.replicas", "0", "Standby tasks kept of each stateful task.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.num.standby.replicas"), BOUNDED(INT64_MIN, 2)),
+        SYNONYM("group.streams.num.standby.replicas"), LIMITED(STANDBYS, INT64_MIN, 2)),
     ROW("streams.num.warmup.replicas", "2", "Tasks that may warm up at once.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.num.warmup.replicas"), BOUNDED(INT64_MIN, 20), HIDDEN),
+        SYNONYM("group.streams.num.warmup.replicas"), LIMITED(WARMUPS, INT64_MIN, 20), HIDDEN),
     ROW("streams.rack.aware.assignment.tags", "", "Client tags that standby tasks are spread over.", TAGS,
         SYNONYM("group.streams.rack.aware.assignment.tags")),
     ROW("streams.session.timeout.ms", "45000", "Time without a heartbeat after which a streams group's member is dropped.",
-        RANGE(INT, 1, INT64_MAX), SYNONYM("group.streams.session.timeout.ms"), BOUNDED(45000, 60000)),
+        RANGE(INT, 1, INT64_MAX), SYNONYM("group.streams.session.timeout.ms"), LIMITED(SESSION, 45000, 60000)),
     ROW("streams.task.offset.interval.ms", "60000", "Time between two reports of task offsets.", RANGE(INT, 1, INT64_MAX),
-        SYNONYM("group.streams.task.offset.interval.ms"), BOUNDED(15000, INT64_MAX), HIDDEN),
+        SYNONYM("group.streams.task.offset.interval.ms"), LIMITED(TASK_OFFSETS, 15000, INT64_MAX), HIDDEN),
     ROW("streams.topology.initialization", "implicit",
-        "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without one, and "
+        "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without one, "
+        "and "
         "one of them is asked to initialize the group. strict: by StreamsGroupInitialize alone; members that bring another topology are "
         "fenced.",
         CHOICE("implicit,explicit,strict"), OURS),
@@ -190,8 +192,14 @@ const struct config_definition broker_configs[] = {
     ROW("group.streams.heartbeat.interval.ms", "5000", "Time between two heartbeats of a streams group's member.", PLAIN(INT)),
     ROW("group.streams.initial.rebalance.delay.ms", "3000", "Wait for more members before the first assignment of a streams group.",
         PLAIN(INT)),
+    ROW("group.streams.max.assignment.interval.ms", "15000", "Largest assignment interval a group may set.", PLAIN(INT)),
+    ROW("group.streams.max.heartbeat.interval.ms", "15000", "Largest heartbeat interval a group may set.", PLAIN(INT)),
+    ROW("group.streams.max.session.timeout.ms", "60000", "Largest session timeout a group may set.", PLAIN(INT)),
     ROW("group.streams.max.size", "2147483647", "Members a streams group may have.", PLAIN(INT)),
     ROW("group.streams.max.standby.replicas", "2", "Most standby tasks a group may set.", PLAIN(INT)),
+    ROW("group.streams.min.assignment.interval.ms", "0", "Smallest assignment interval a group may set.", PLAIN(INT)),
+    ROW("group.streams.min.heartbeat.interval.ms", "5000", "Smallest heartbeat interval a group may set.", PLAIN(INT)),
+    ROW("group.streams.min.session.timeout.ms", "45000", "Smallest session timeout a group may set.", PLAIN(INT)),
     ROW("group.streams.num.standby.replicas", "0", "Standby tasks kept of each stateful task.", PLAIN(INT)),
     ROW("group.streams.session.timeout.ms", "45000", "Time without a heartbeat after which a streams group's member is dropped.",
         PLAIN(INT)),

@@ -455,8 +455,41 @@ static struct str topic_together(const struct catalog *c, struct str topic, cons
     return STR_NULL;
 }
 
-struct str config_changes_problem(const struct catalog *c, int8_t resource_type, struct str resource, const struct config_changes *changes,
-                                  struct arena *arena)
+/* The definition with the bounds that this node's settings give. */
+static struct config_definition within_limits(const struct config_definition *def, const struct group_settings *settings)
+{
+    const struct streams_settings *s = &settings->streams;
+    struct config_definition d = *def;
+    switch ((enum config_limits)def->limits) {
+    case LIMITS_FIXED:
+        break;
+    case LIMITS_STREAMS_SESSION:
+        d.low = s->min_session_timeout_ms;
+        d.high = s->max_session_timeout_ms;
+        break;
+    case LIMITS_STREAMS_HEARTBEAT:
+        d.low = s->min_heartbeat_interval_ms;
+        d.high = s->max_heartbeat_interval_ms;
+        break;
+    case LIMITS_STREAMS_ASSIGNMENT:
+        d.low = s->min_assignment_interval_ms;
+        d.high = s->max_assignment_interval_ms;
+        break;
+    case LIMITS_STREAMS_STANDBYS:
+        d.high = s->max_standby_replicas;
+        break;
+    case LIMITS_STREAMS_WARMUPS:
+        d.high = s->max_warmup_replicas;
+        break;
+    case LIMITS_STREAMS_TASK_OFFSETS:
+        d.low = s->min_task_offset_interval_ms;
+        break;
+    }
+    return d;
+}
+
+struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
+                                  const struct config_changes *changes, struct arena *arena)
 {
     for (int32_t i = 0; i < changes->len; i++) {
         if (changes->v[i].def == NULL && !str_is_null(changes->v[i].value)) {
@@ -468,7 +501,11 @@ struct str config_changes_problem(const struct catalog *c, int8_t resource_type,
         struct str value;
         struct str problem;
         const struct config_change *change = &changes->v[i];
-        if (!str_is_null(change->value) && !config_value_check(change->def, change->value, arena, &value, &problem)) {
+        if (str_is_null(change->value)) {
+            continue;
+        }
+        struct config_definition def = within_limits(change->def, settings);
+        if (!config_value_check(&def, change->value, arena, &value, &problem)) {
             return problem;
         }
     }

@@ -41,6 +41,17 @@ enum config_check {
     CHECK_DLQ_TOPIC      /* not a topic of the system's own */
 };
 
+/* Whose bounds a node's settings say. */
+enum config_limits {
+    LIMITS_FIXED, /* low and high stand in the table */
+    LIMITS_STREAMS_SESSION,
+    LIMITS_STREAMS_HEARTBEAT,
+    LIMITS_STREAMS_ASSIGNMENT,
+    LIMITS_STREAMS_STANDBYS,
+    LIMITS_STREAMS_WARMUPS,
+    LIMITS_STREAMS_TASK_OFFSETS
+};
+
 struct config_definition {
     const char *name;
     uint8_t type;         /* enum config_type */
@@ -52,6 +63,7 @@ struct config_definition {
     int64_t min, max;     /* of CHECK_RANGE and DOUBLE */
     bool bounded;         /* group configs: what the brokers allow on top of it */
     int64_t low, high;
+    uint8_t limits;      /* enum config_limits */
     const char *choices; /* comma-separated */
     const char *synonym; /* the broker config it falls back to; NULL: none */
     bool synonym_has_default;
@@ -89,8 +101,8 @@ struct config_changes {
     int32_t len;
 };
 /* Checks every new value, then those that must fit together. Null when all is well, otherwise the problem. */
-struct str config_changes_problem(const struct catalog *c, int8_t resource_type, struct str resource, const struct config_changes *changes,
-                                  struct arena *arena);
+struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
+                                  const struct config_changes *changes, struct arena *arena);
 
 /* The value in force for a topic, and the source it has. */
 struct str config_effective(const struct catalog *c, const struct config_definition *def, struct str topic_value, struct arena *arena,

@@ -110,7 +110,8 @@ static bool check_configs(const struct creation *c, struct topic_plan *plan, str
         return refuse(result, KAFKA_INVALID_CONFIG,
                       arena_printf(arena, "Null value not supported for topic configs: %.*s", STR_ARG(names)));
     }
-    struct str problem = config_changes_problem(c->d->set->catalog, RESOURCE_TOPIC, plan->asked->name, &plan->configs, arena);
+    struct str problem =
+        config_changes_problem(c->d->set->catalog, c->d->op->settings, RESOURCE_TOPIC, plan->asked->name, &plan->configs, arena);
     return str_is_null(problem) || refuse(result, KAFKA_INVALID_CONFIG, problem);
 }
 
