@@ -134,7 +134,7 @@ void streams_draft_wish(struct draft *t)
     if (t->next.problem == TOPOLOGY_MISSING_SOURCES) {
         struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
         t->d->out->resolve = t->d->out->resolve || topology_has_regex(draft_topology(t), &known);
-    } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL) {
+    } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL && draft_topology(t) != NULL) {
         t->d->out->create = topology_creation(streams_draft_resolve(t), t->d->arena);
     }
 }
