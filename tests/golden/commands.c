@@ -1,19 +1,10 @@
-#include "commands.h"
+#include "words.h"
 #include "print.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_WORDS = 64 };
-
-struct words {
-    struct arena *arena;
-    char *word[MAX_WORDS];
-    int count;
-    char client[32];
-};
 
 /* ---- what happened -------------------------------------------------------------------------------------------------------- */
 
@@ -33,11 +24,10 @@ static void print_why(const struct group_out *out, struct buf *to)
 
 static void print_timer_name(const struct group_timer *t, struct buf *to)
 {
-    static const char *const names[] = {[GROUP_TIMER_SESSION] = "session",
-                                        [GROUP_TIMER_REBALANCE] = "rebalance",
-                                        [GROUP_TIMER_INITIAL_DELAY] = "initial",
-                                        [GROUP_TIMER_SYNC] = "sync",
-                                        [GROUP_TIMER_PENDING_ID] = "pending"};
+    static const char *const names[] = {
+        [GROUP_TIMER_SESSION] = "session", [GROUP_TIMER_REBALANCE] = "rebalance", [GROUP_TIMER_INITIAL_DELAY] = "initial",
+        [GROUP_TIMER_SYNC] = "sync",       [GROUP_TIMER_PENDING_ID] = "pending",  [GROUP_TIMER_REVOKE] = "revoke",
+        [GROUP_TIMER_ASSIGN] = "assign"};
     print_text(names[t->kind], to);
     if (!str_is_empty(t->member_id)) {
         print_text("(", to);
@@ -63,6 +53,33 @@ static void print_wishes(const struct group_out *out, struct buf *to)
     print_text("\n", to);
 }
 
+static void print_creation(const struct create_topics_request *create, struct buf *to)
+{
+    print_text(" create=", to);
+    for (int32_t i = 0; i < create->topics.len; i++) {
+        print_text(i > 0 ? "," : "", to);
+        print_str(create->topics.v[i].name, to);
+        print_text(":", to);
+        print_number(create->topics.v[i].num_partitions, to);
+    }
+}
+
+/* What takes longer, or others have to do. */
+static void print_work(const struct group_out *out, struct buf *to)
+{
+    print_wishes(out, to);
+    if (!out->assign && !out->resolve && out->create == NULL) {
+        return;
+    }
+    print_text("work", to);
+    print_text(out->assign ? " assign" : "", to);
+    print_text(out->resolve ? " resolve" : "", to);
+    if (out->create != NULL) {
+        print_creation(out->create, to);
+    }
+    print_text("\n", to);
+}
+
 static void on_record(void *ctx, struct record record)
 {
     struct golden *g = ctx;
@@ -80,7 +97,7 @@ static void print_name(const struct world_request *r, struct buf *to)
 static void on_waits(void *ctx, const struct world_request *r, const struct group_out *out)
 {
     struct golden *g = ctx;
-    print_wishes(out, &g->happened);
+    print_work(out, &g->happened);
     print_name(r, &g->happened);
     print_text("waits", &g->happened);
     print_why(out, &g->happened);
@@ -97,7 +114,7 @@ static void on_answer(void *ctx, const struct world_request *r, const struct gro
 {
     struct golden *g = ctx;
     const struct wire_type *type = r->tag;
-    print_wishes(out, &g->happened);
+    print_work(out, &g->happened);
     print_name(r, &g->happened);
     print_text("answer", &g->happened);
     if (out->answer != NULL) {
@@ -109,7 +126,7 @@ static void on_answer(void *ctx, const struct world_request *r, const struct gro
 static void on_silent(void *ctx, const struct group_op *op, const struct group_out *out)
 {
     struct golden *g = ctx;
-    print_wishes(out, &g->happened);
+    print_work(out, &g->happened);
     print_text(op->kind == GROUP_TIMER ? "fires " : group_op_name(op->kind), &g->happened);
     if (op->kind == GROUP_TIMER) {
         print_timer_name(&op->timer, &g->happened);
@@ -129,6 +146,7 @@ void golden_init(struct golden *g, struct buf *out)
 
 void golden_fini(struct golden *g)
 {
+    group_job_free(g->job);
     golden_flush(g);
     world_fini(&g->world);
     buf_fini(&g->happened);
@@ -142,14 +160,14 @@ void golden_flush(struct golden *g)
 
 /* ---- words of a command ---------------------------------------------------------------------------------------------------- */
 
-static _Noreturn void bad_command(const char *what, const char *word)
+_Noreturn void bad_command(const char *what, const char *word)
 {
     fprintf(stderr, "golden: %s: %s\n", what, word);
     exit(2);
 }
 
 /* a-#12 becomes a-00000000-0000-0000-0000-00000000000c. */
-static char *expand_ids(struct arena *arena, const char *text)
+char *expand_ids(struct arena *arena, const char *text)
 {
     char *full = arena_get(arena, strlen(text) * 40 + 1);
     char *to = full;
@@ -189,7 +207,7 @@ static void split(struct words *w, struct arena *arena, struct str line)
     }
 }
 
-static const char *value_of(const struct words *w, const char *key)
+const char *value_of(const struct words *w, const char *key)
 {
     size_t len = strlen(key);
     for (int i = 1; i < w->count; i++) {
@@ -200,13 +218,13 @@ static const char *value_of(const struct words *w, const char *key)
     return NULL;
 }
 
-static struct str str_value(const struct words *w, const char *key, const char *otherwise)
+struct str str_value(const struct words *w, const char *key, const char *otherwise)
 {
     const char *value = value_of(w, key);
     return str_of(value == NULL ? otherwise : value);
 }
 
-static int64_t number_value(const struct words *w, const char *key, int64_t otherwise)
+int64_t number_value(const struct words *w, const char *key, int64_t otherwise)
 {
     const char *value = value_of(w, key);
     return value == NULL ? otherwise : strtoll(value, NULL, 10);
@@ -219,19 +237,25 @@ static int64_t ms_of(const char *text)
     return strcmp(end, "s") == 0 ? n * 1000 : strcmp(end, "m") == 0 ? n * 60000 : n;
 }
 
-static int64_t ms_value(const struct words *w, const char *key, const char *otherwise)
+int64_t ms_value(const struct words *w, const char *key, const char *otherwise)
 {
     const char *value = value_of(w, key);
     return ms_of(value == NULL ? otherwise : value);
 }
 
+char *copy_value(const struct words *w, const char *key, const char *otherwise, struct arena *arena)
+{
+    const char *value = value_of(w, key);
+    return expand_ids(arena, value == NULL ? otherwise : value);
+}
+
 /* The next part of a list; parts are separated by the character. NULL at the end. */
-static char *next_part(char **rest, const char *by)
+char *next_part(char **rest, const char *by)
 {
     return *rest == NULL || **rest == '\0' ? NULL : strsep(rest, by);
 }
 
-static int32_t count_parts(const char *list, char by)
+int32_t count_parts(const char *list, char by)
 {
     int32_t count = list == NULL || *list == '\0' ? 0 : 1;
     for (const char *at = list; at != NULL && *at != '\0'; at++) {
@@ -291,7 +315,7 @@ static struct bytes content_of(struct arena *arena, char *text)
 }
 
 /* "name:content"; the content may hold colons itself. */
-static char *cut_name(char *part)
+char *cut_name(char *part)
 {
     char *colon = strchr(part, ':');
     if (colon == NULL) {
@@ -303,7 +327,7 @@ static char *cut_name(char *part)
 
 /* ---- requests ------------------------------------------------------------------------------------------------------------------ */
 
-static struct world_request *request_new(const struct words *w, enum group_op_kind kind, const struct wire_msg *answer, int16_t version)
+struct world_request *request_new(const struct words *w, enum group_op_kind kind, const struct wire_msg *answer, int16_t version)
 {
     struct world_request *r = world_request_new(w->client);
     r->tag = answer->type;
@@ -319,7 +343,7 @@ static struct world_request *request_new(const struct words *w, enum group_op_ki
     return r;
 }
 
-static struct str own(struct world_request *r, struct str s)
+struct str own(struct world_request *r, struct str s)
 {
     return arena_str(&r->arena, s);
 }
@@ -462,6 +486,8 @@ static void command_fetch(struct golden *g, const struct words *w)
     struct offset_fetch_request_group *q = ARENA_NEW(&r->arena, struct offset_fetch_request_group, 1);
     wire_init_type(wire_offset_fetch_request.type->fields[2].type, q);
     q->group_id = r->op.group_id;
+    q->member_id = own(r, str_value(w, "member", NULL));
+    q->member_epoch = (int32_t)number_value(w, "epoch", -1);
     q->topics.v = ARENA_NEW(&r->arena, struct offset_fetch_request_topics, w->count);
     q->topics.len = 0;
     for (int i = 1; i < w->count; i++) {
@@ -501,103 +527,6 @@ static void command_offset_delete(struct golden *g, const struct words *w)
     world_submit(&g->world, r);
 }
 
-/* ---- the catalogue ---------------------------------------------------------------------------------------------------------- */
-
-static struct world_request *catalog_request(const struct words *w, enum group_op_kind kind, const struct wire_msg *answer, int16_t version)
-{
-    struct world_request *r = request_new(w, kind, answer, version);
-    r->op.group_id = STR_NULL;
-    return r;
-}
-
-/* Topics as name:partitions:replicas. */
-static void command_create_topics(struct golden *g, const struct words *w)
-{
-    struct world_request *r = catalog_request(w, CATALOG_CREATE_TOPICS, &wire_create_topics_response, 4);
-    struct create_topics_request *q = ARENA_NEW(&r->arena, struct create_topics_request, 1);
-    q->validate_only = number_value(w, "validate", 0) != 0;
-    q->topics.v = ARENA_NEW(&r->arena, struct create_topics_request_creatable_topic, w->count);
-    for (int i = 1; i < w->count; i++) {
-        char *rest = expand_ids(&r->arena, w->word[i]);
-        if (strchr(rest, ':') != NULL) {
-            struct create_topics_request_creatable_topic *t = &q->topics.v[q->topics.len++];
-            t->name = str_of(next_part(&rest, ":"));
-            t->num_partitions = (int32_t)strtol(next_part(&rest, ":"), NULL, 10);
-            t->replication_factor = (int16_t)strtol(rest != NULL ? rest : "-1", NULL, 10);
-        }
-    }
-    r->op.request = q;
-    world_submit(&g->world, r);
-}
-
-/* Topics as name:count. */
-static void command_create_partitions(struct golden *g, const struct words *w)
-{
-    struct world_request *r = catalog_request(w, CATALOG_CREATE_PARTITIONS, &wire_create_partitions_response, 3);
-    struct create_partitions_request *q = ARENA_NEW(&r->arena, struct create_partitions_request, 1);
-    q->topics.v = ARENA_NEW(&r->arena, struct create_partitions_request_topic, w->count);
-    for (int i = 1; i < w->count; i++) {
-        char *name = expand_ids(&r->arena, w->word[i]);
-        struct create_partitions_request_topic *t = &q->topics.v[q->topics.len++];
-        t->count = (int32_t)strtol(cut_name(name), NULL, 10);
-        t->name = str_of(name);
-        t->assignments.len = -1;
-    }
-    r->op.request = q;
-    world_submit(&g->world, r);
-}
-
-static void command_delete_topics(struct golden *g, const struct words *w)
-{
-    struct world_request *r = catalog_request(w, CATALOG_DELETE_TOPICS, &wire_delete_topics_response, 5);
-    struct delete_topics_request *q = ARENA_NEW(&r->arena, struct delete_topics_request, 1);
-    q->topic_names.v = ARENA_NEW(&r->arena, struct str, w->count);
-    for (int i = 1; i < w->count; i++) {
-        q->topic_names.v[q->topic_names.len++] = own(r, str_of(w->word[i]));
-    }
-    r->op.request = q;
-    world_submit(&g->world, r);
-}
-
-/* resource=2/orders, then changes: key=value sets, key+value appends, key-value subtracts, key alone deletes. A key has dots, a value none of =+-. */
-static void command_alter_configs(struct golden *g, const struct words *w)
-{
-    static const char signs[] = "= +-";
-    struct world_request *r = catalog_request(w, CATALOG_ALTER_CONFIGS, &wire_incremental_alter_configs_response, 1);
-    struct incremental_alter_configs_request *q = ARENA_NEW(&r->arena, struct incremental_alter_configs_request, 1);
-    struct incremental_alter_configs_request_alter_configs_resource *to =
-        ARENA_NEW(&r->arena, struct incremental_alter_configs_request_alter_configs_resource, 1);
-    char *name = expand_ids(&r->arena, value_of(w, "resource") != NULL ? value_of(w, "resource") : "4/");
-    to->resource_type = (int8_t)strtol(name, &name, 10);
-    to->resource_name = str_of(name + 1);
-    to->configs.v = ARENA_NEW(&r->arena, struct incremental_alter_configs_request_alterable_config, w->count);
-    for (int i = 1; i < w->count; i++) {
-        char *key = expand_ids(&r->arena, w->word[i]);
-        size_t len = strcspn(key, "=+-");
-        if (strncmp(key, "resource=", 9) == 0) {
-            continue;
-        }
-        struct incremental_alter_configs_request_alterable_config *c = &to->configs.v[to->configs.len++];
-        c->config_operation = key[len] == '\0' ? 1 : (int8_t)(strchr(signs, key[len]) - signs);
-        c->value = key[len] == '\0' ? STR_NULL : str_of(key + len + 1);
-        c->name = (struct str){key, (int32_t)len};
-    }
-    q->resources.v = to;
-    q->resources.len = 1;
-    r->op.request = q;
-    world_submit(&g->world, r);
-}
-
-static void command_producer_id(struct golden *g, const struct words *w)
-{
-    struct world_request *r = catalog_request(w, CATALOG_PRODUCER_ID, &wire_init_producer_id_response, 5);
-    struct init_producer_id_request *q = ARENA_NEW(&r->arena, struct init_producer_id_request, 1);
-    wire_init(&wire_init_producer_id_request, q);
-    q->transactional_id = own(r, str_value(w, "transactional", NULL));
-    r->op.request = q;
-    world_submit(&g->world, r);
-}
-
 /* ---- the world around ---------------------------------------------------------------------------------------------------------- */
 
 static void command_tick(struct golden *g, const struct words *w)
@@ -617,11 +546,9 @@ static void command_failover(struct golden *g, const struct words *w)
 static const struct {
     const char *word;
     enum group_timer_kind kind;
-} timer_words[] = {{"session", GROUP_TIMER_SESSION},
-                   {"rebalance", GROUP_TIMER_REBALANCE},
-                   {"initial", GROUP_TIMER_INITIAL_DELAY},
-                   {"sync", GROUP_TIMER_SYNC},
-                   {"pending", GROUP_TIMER_PENDING_ID}};
+} timer_words[] = {{"session", GROUP_TIMER_SESSION}, {"rebalance", GROUP_TIMER_REBALANCE}, {"initial", GROUP_TIMER_INITIAL_DELAY},
+                   {"sync", GROUP_TIMER_SYNC},       {"pending", GROUP_TIMER_PENDING_ID},  {"revoke", GROUP_TIMER_REVOKE},
+                   {"assign", GROUP_TIMER_ASSIGN}};
 
 /* A timer that fired as it was cancelled or armed anew. */
 static void command_fire(struct golden *g, const struct words *w)
@@ -675,30 +602,52 @@ static void command_retention(struct golden *g, const struct words *w)
     world_run(&g->world, &op);
 }
 
+static void set_one(struct group_settings *s, const char *name, int32_t n)
+{
+    const struct {
+        const char *name;
+        int32_t *number;
+        int64_t *wide;
+        bool *flag;
+    } settings[] = {
+        {"initial_delay", &s->initial_rebalance_delay_ms, NULL, NULL},
+        {"group_max_size", &s->group_max_size, NULL, NULL},
+        {"max_groups", NULL, &s->max_groups, NULL},
+        {"max_members", NULL, &s->max_members, NULL},
+        {"retention", NULL, &s->offsets_retention_ms, NULL},
+        {"owned_only", NULL, NULL, &s->commit_owned_only},
+        {"rebalance_on_partition_change", NULL, NULL, &s->rebalance_on_partition_change},
+        {"streams_delay", &s->streams.initial_rebalance_delay_ms, NULL, NULL},
+        {"streams_interval", &s->streams.assignment_interval_ms, NULL, NULL},
+        {"streams_max_size", &s->streams.max_size, NULL, NULL},
+        {"streams_initialize", &s->streams.initialize_timeout_ms, NULL, NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        if (strcmp(settings[i].name, name) != 0) {
+            continue;
+        }
+        if (settings[i].number != NULL) {
+            *settings[i].number = n;
+        } else if (settings[i].wide != NULL) {
+            *settings[i].wide = n;
+        } else {
+            *settings[i].flag = n != 0;
+        }
+        return;
+    }
+    bad_command("no such setting", name);
+}
+
 static void command_set(struct golden *g, const struct words *w)
 {
     struct group_settings *s = &g->world.settings;
     for (int i = 1; i < w->count; i++) {
-        char *value =
-            cut_name(memchr(w->word[i], '=', strlen(w->word[i])) == NULL ? w->word[i] : (*strchr(w->word[i], '=') = ':', w->word[i]));
-        int32_t n = (int32_t)ms_of(value);
-        if (strcmp(w->word[i], "initial_delay") == 0) {
-            s->initial_rebalance_delay_ms = n;
-        } else if (strcmp(w->word[i], "group_max_size") == 0) {
-            s->group_max_size = n;
-        } else if (strcmp(w->word[i], "max_groups") == 0) {
-            s->max_groups = n;
-        } else if (strcmp(w->word[i], "max_members") == 0) {
-            s->max_members = n;
-        } else if (strcmp(w->word[i], "retention") == 0) {
-            s->offsets_retention_ms = n;
-        } else if (strcmp(w->word[i], "owned_only") == 0) {
-            s->commit_owned_only = n != 0;
-        } else if (strcmp(w->word[i], "rebalance_on_partition_change") == 0) {
-            s->rebalance_on_partition_change = n != 0;
-        } else {
-            bad_command("no such setting", w->word[i]);
+        char *value = strchr(w->word[i], '=');
+        if (value == NULL) {
+            bad_command("a setting needs a value", w->word[i]);
         }
+        *value++ = '\0';
+        set_one(s, w->word[i], (int32_t)ms_of(value));
     }
 }
 
@@ -749,6 +698,16 @@ static const struct {
     {"delete-topics", command_delete_topics, true},
     {"alter-configs", command_alter_configs, true},
     {"producer-id", command_producer_id, true},
+    {"streams", command_streams, true},
+    {"initialize", command_initialize, true},
+    {"description", command_description, true},
+    {"streams-describe", command_streams_describe, true},
+    {"streams-topology", command_streams_topology, true},
+    {"config", command_config, false},
+    {"begin", command_begin, false},
+    {"finish", command_finish, false},
+    {"created", command_created, false},
+    {"made", command_made, false},
     {"tick", command_tick, false},
     {"failover", command_failover, false},
     {"timers", command_timers, false},

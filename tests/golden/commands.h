@@ -7,13 +7,23 @@
  *     A: heartbeat group=orders generation=1 member=a-#1           version=4 instance=
  *     A: leave group=orders members=a-#1,/i1,b-#2/i2               version=5 reason=
  *     A: commit group=orders generation=1 member=a-#1 t-0=5        version=9 instance= retention=
- *     A: fetch group=orders t-0 t-1     (none: all)                version=9
+ *     A: fetch group=orders t-0 t-1     (none: all)                version=9 member= epoch=
  *     A: offset-delete group=orders t-0
  *     A: describe group=orders                                     version=6
  *     A: delete group=orders
  *     A: create-topics t:3:1 u:-1:-1    (partitions, replicas)     validate=1
  *     A: create-partitions t:4          A: delete-topics t u        A: producer-id     transactional=
  *     A: alter-configs resource=2/t retention.ms=1 cleanup.policy+compact segment.ms      (a key alone is deleted)
+ *     A: streams group=orders epoch=0 topology=0(in,*cl)           StreamsGroupHeartbeat; streams.c has its small languages. member=a version=1
+ *                                     instance= rack= timeout=60s process=p-a endpoint=h:1 tags=k:v info=0 shutdown=1 id= active=0:0/1 offsets=
+ *     A: initialize group=orders topology=0(~r.*$,*cl)             StreamsGroupInitialize. id= epoch= member=
+ *     A: description group=orders epoch=0 nodes=src:1:in           StreamsGroupTopologyDescriptionUpdate; streams_out.c. member= global= pad=
+ *     A: streams-describe group=orders description=1               StreamsGroupDescribe
+ *     A: streams-topology group=orders                             StreamsGroupTopology
+ *     begin assign group=orders | begin resolve | finish           a job runs; what it found is brought back
+ *     created group=orders failure=none                            topics that were wished for have been made (or why they could not)
+ *     made group=orders failure=none                               the same for requests that wait for them
+ *     config group=orders streams.num.standby.replicas=1           a config of the group
  *     tick 3s                      failover               timers             fire session member=a-#1 epoch=1
  *     topic t 3                    topics-changed group=orders       retention group=orders
  *     set group_max_size=2         hold | release         revision group=orders
@@ -27,8 +37,9 @@
 
 struct golden {
     struct world world;
-    struct buf *out;     /* the transcript */
-    struct buf happened; /* since the last flush */
+    struct buf *out;       /* the transcript */
+    struct buf happened;   /* since the last flush */
+    struct group_job *job; /* that ran, and was not brought back yet */
 };
 
 void golden_init(struct golden *g, struct buf *out);

@@ -4,7 +4,7 @@
  *
  * A transcript is blocks with an empty line between them: commands, a line of dashes, and what happened. Lines that begin with # are for the reader. With
  * --rewrite the second halves are written anew; the difference is reviewed. Without file names all transcripts of DIR are run, and then every rule of
- * classic groups must have fired. commands.c has the commands. */
+ * classic and of streams groups must have fired. commands.c has the commands. */
 #include "commands.h"
 #include "print.h"
 
@@ -13,27 +13,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Both headers call theirs RULE. */
 #include "classic/rules.h"
+#undef RULE
+#include "streams/rules.h"
 
-static bool rule_seen[CLASSIC_RULE_COUNT];
+static bool classic_seen[CLASSIC_RULE_COUNT], streams_seen[STREAMS_RULE_COUNT];
 
-void golden_rule_seen(const char *rule)
+static void see(const char *rule, const char *const *rules, int count, bool *seen)
 {
-    for (int i = 0; i < CLASSIC_RULE_COUNT; i++) {
-        rule_seen[i] = rule_seen[i] || strcmp(rule, classic_rules[i]) == 0;
+    for (int i = 0; i < count; i++) {
+        seen[i] = seen[i] || strcmp(rule, rules[i]) == 0;
     }
 }
 
-static int report_unseen_rules(void)
+void golden_rule_seen(const char *rule)
+{
+    see(rule, classic_rules, CLASSIC_RULE_COUNT, classic_seen);
+    see(rule, streams_rules, STREAMS_RULE_COUNT, streams_seen);
+}
+
+static int report_unseen(const char *const *rules, int count, const bool *seen)
 {
     int unseen = 0;
-    for (int i = 0; i < CLASSIC_RULE_COUNT; i++) {
-        if (!rule_seen[i]) {
-            fprintf(stderr, "no transcript hits the rule \"%s\"\n", classic_rules[i]);
+    for (int i = 0; i < count; i++) {
+        if (!seen[i]) {
+            fprintf(stderr, "no transcript hits the rule \"%s\"\n", rules[i]);
             unseen++;
         }
     }
     return unseen;
+}
+
+static int report_unseen_rules(void)
+{
+    return report_unseen(classic_rules, CLASSIC_RULE_COUNT, classic_seen) + report_unseen(streams_rules, STREAMS_RULE_COUNT, streams_seen);
 }
 
 /* ---- one transcript ---------------------------------------------------------------------------------------------------- */

@@ -65,10 +65,27 @@ static void print_bytes(const void *data, int32_t len, struct buf *out)
     }
 }
 
+/* Sentences, which have spaces in them. */
+static bool is_sentence(struct str s)
+{
+    bool spaces = false;
+    for (int32_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] < ' ' || s.ptr[i] >= 0x7f || s.ptr[i] == '"') {
+            return false;
+        }
+        spaces = spaces || s.ptr[i] == ' ';
+    }
+    return spaces;
+}
+
 void print_str(struct str s, struct buf *out)
 {
     if (s.len < 0) {
         print_text("null", out);
+    } else if (is_sentence(s)) {
+        print_text("\"", out);
+        MUSTER_CHECK(buf_put(out, s.ptr, (size_t)s.len) == 0);
+        print_text("\"", out);
     } else {
         print_bytes(s.ptr, s.len, out);
     }
@@ -124,6 +141,44 @@ static size_t kind_size(uint8_t kind, const struct wire_type *type)
 
 static void print_value(uint8_t kind, const struct wire_type *type, int16_t version, const void *at, struct buf *out);
 
+/* Structures of a name and numbers, in short: tasks as 0:0,1 (with the epochs they were given with as 0:0@2,1@3), partitions as t:0,1. */
+static bool is_numbers(const struct wire_type *type)
+{
+    return type->field_count >= 2 && type->fields[0].kind == WIRE_STRING && type->fields[1].kind == WIRE_ARRAY &&
+           type->fields[1].element == WIRE_INT32 &&
+           (type->field_count == 2 ||
+            (type->field_count == 3 && type->fields[2].kind == WIRE_ARRAY && type->fields[2].element == WIRE_INT32));
+}
+
+static void print_numbers(const struct wire_type *type, const uint8_t *at, struct buf *out)
+{
+    const struct int32_array *numbers = (const void *)(at + type->fields[1].offset);
+    const struct int32_array *epochs = type->field_count == 3 ? (const void *)(at + type->fields[2].offset) : NULL;
+    print_str(*(const struct str *)(const void *)(at + type->fields[0].offset), out);
+    for (int32_t i = 0; i < numbers->len; i++) {
+        print_text(i == 0 ? ":" : ",", out);
+        print_number(numbers->v[i], out);
+        if (epochs != NULL && i < epochs->len) {
+            print_text("@", out);
+            print_number(epochs->v[i], out);
+        }
+    }
+}
+
+/* A key and its value: k=v. */
+static bool is_pair(const struct wire_type *type)
+{
+    return type->field_count == 2 && type->fields[0].kind == WIRE_STRING && type->fields[1].kind == WIRE_STRING &&
+           (strcmp(type->fields[0].name, "Key") == 0 || strcmp(type->fields[0].name, "key") == 0);
+}
+
+static void print_pair(const struct wire_type *type, const uint8_t *at, struct buf *out)
+{
+    print_str(*(const struct str *)(const void *)(at + type->fields[0].offset), out);
+    print_text("=", out);
+    print_str(*(const struct str *)(const void *)(at + type->fields[1].offset), out);
+}
+
 static void print_array(const struct wire_field *f, int16_t version, const void *at, struct buf *out)
 {
     struct {
@@ -154,6 +209,14 @@ static void print_value(uint8_t kind, const struct wire_type *type, int16_t vers
         print_bytes(((const struct bytes *)at)->ptr, ((const struct bytes *)at)->len, out);
         break;
     case WIRE_STRUCT: {
+        if (is_numbers(type)) {
+            print_numbers(type, at, out);
+            break;
+        }
+        if (is_pair(type)) {
+            print_pair(type, at, out);
+            break;
+        }
         size_t begin = out->len;
         print_message(type, version, at, out);
         if (out->len > begin) {
@@ -184,10 +247,36 @@ static bool is_default(const struct wire_field *f, const void *at)
     case WIRE_UUID:
         return uuid_is_zero(*(const struct uuid *)at);
     case WIRE_STRUCT:
-        return false;
+        return f->nullable_from >= 0 && *(void *const *)at == NULL;
     default:
         return number_at(f->kind, at) == (f->has_default ? f->default_number : 0);
     }
+}
+
+/* What is in every answer to a streams member, unless something is configured. */
+static bool is_usual(const struct wire_field *f, const void *at)
+{
+    static const struct {
+        const char *name;
+        int64_t number;
+    } usual[] = {
+        {"HeartbeatIntervalMs", 5000},
+        {"TaskOffsetIntervalMs", 60000},
+        {"AcceptableRecoveryLag", 10000},
+        {"TopologyDescriptionRequired", 1},
+    };
+    if (strcmp(f->name, "MetadataHash") == 0) {
+        return true; /* the epoch moves with it */
+    }
+    for (size_t i = 0; i < COUNT_OF(usual); i++) {
+        if (strcmp(f->name, usual[i].name) == 0) {
+            return number_at(f->kind, at) == usual[i].number;
+        }
+    }
+    /* A topology id that nobody gave: a hash. */
+    const struct str *text = at;
+    return (strcmp(f->name, "GroupTopologyId") == 0 || strcmp(f->name, "TopologyId") == 0) && text->len > 2 &&
+           memcmp(text->ptr, "h-", 2) == 0;
 }
 
 void print_message(const struct wire_type *type, int16_t version, const void *value, struct buf *out)
@@ -195,7 +284,7 @@ void print_message(const struct wire_type *type, int16_t version, const void *va
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct wire_field *f = &type->fields[i];
         const void *at = (const uint8_t *)value + f->offset;
-        if (version < f->min_version || version > f->max_version || is_default(f, at)) {
+        if (version < f->min_version || version > f->max_version || is_default(f, at) || is_usual(f, at)) {
             continue;
         }
         print_text(" ", out);
@@ -204,7 +293,8 @@ void print_message(const struct wire_type *type, int16_t version, const void *va
         if (f->kind == WIRE_ARRAY) {
             print_array(f, version, at, out);
         } else {
-            print_value(f->kind, f->type, version, at, out);
+            bool pointer = f->kind == WIRE_STRUCT && f->nullable_from >= 0;
+            print_value(f->kind, f->type, version, pointer ? *(const void *const *)at : at, out);
         }
     }
 }

@@ -78,6 +78,21 @@ static bool next_topic(const void *ctx, struct str after, struct topic_view *ret
     return best != NULL;
 }
 
+/* Shard 0 has it, too: what was read off an older catalogue is known by its index. */
+static void catalog_record(struct world *w, const struct world_topic *t)
+{
+    struct topic_key key = {.name = str_of(t->name)};
+    struct topic_value value;
+    wire_init(&wire_topic_value, &value);
+    value.topic_id = t->id;
+    value.partitions = t->partitions;
+    struct record record = wire_record_encode(RECORD_TOPIC, &key, 0, t->deleted ? NULL : &value, &w->scratch);
+    if (!group_apply(w->shard0, ++w->index, record, &w->scratch)) {
+        fail("a topic cannot be applied");
+    }
+    arena_clear(&w->scratch);
+}
+
 void world_topic_set(struct world *w, const char *name, int32_t partitions)
 {
     struct world_topic *t = NULL;
@@ -97,6 +112,7 @@ void world_topic_set(struct world *w, const char *name, int32_t partitions)
     }
     t->deleted = partitions == 0;
     t->partitions = partitions;
+    catalog_record(w, t);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------------------------- */
@@ -268,7 +284,8 @@ static struct uuid draw_id(struct world *w, const struct group_op *op)
 static void check_same(const struct group_out *a, const struct group_out *b)
 {
     if (a->records.len != b->records.len || a->verdict != b->verdict || a->error != b->error || strcmp(a->rule, b->rule) != 0 ||
-        a->timer_count != b->timer_count) {
+        a->timer_count != b->timer_count || a->assign != b->assign || a->resolve != b->resolve ||
+        (a->create == NULL) != (b->create == NULL)) {
         fail("a decision on an overlay differs");
     }
     for (size_t i = 0; i < a->records.len; i++) {
@@ -373,18 +390,23 @@ static void apply_entry(struct world *w, struct str group_id, const struct recor
     check_snapshot(w);
 }
 
-void world_apply(struct world *w, const struct record *records, size_t count)
+/* Keys of a group's records begin with its id. */
+static struct str group_of_record(struct record record, struct arena *arena)
 {
     struct wire_decoded_record decoded;
+    if (wire_record_decode(record, arena, &decoded) < 0) {
+        return STR_NULL;
+    }
+    const struct wire_field *first = &decoded.schema->key->type->fields[0];
+    bool group = strcmp(first->name, "GroupId") == 0 || strcmp(first->name, "group") == 0;
+    return group ? *(const struct str *)decoded.key : STR_NULL;
+}
+
+void world_apply(struct world *w, const struct record *records, size_t count)
+{
     struct arena arena;
     arena_init(&arena, 0);
-    struct str group_id = STR_NULL;
-    if (count > 0 && wire_record_decode(records[0], &arena, &decoded) == 0 && decoded.schema->type >= RECORD_CLASSIC_GROUP &&
-        decoded.schema->type <= RECORD_CLASSIC_PENDING_ID) {
-        group_id = ((const struct classic_group_key *)decoded.key)->group_id; /* all their keys begin with it */
-    } else if (count > 0 && decoded.schema->type == RECORD_OFFSET_COMMIT) {
-        group_id = ((const struct offset_commit_key *)decoded.key)->group;
-    }
+    struct str group_id = count > 0 ? group_of_record(records[0], &arena) : STR_NULL;
     apply_entry(w, group_id, records, count);
     arena_fini(&arena);
 }
