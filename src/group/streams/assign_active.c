@@ -130,7 +130,8 @@ static void settle_counts(struct active_plan *a)
         int32_t m = d->crew[i], p = process_of(d, m);
         d->held[m] = a->had[m] < d->floor ? a->had[m] : d->floor;
         d->load[p] += d->held[m];
-        room_within[p] += d->floor - d->held[m];
+        room_within[p] +=
+            a->had[m] > d->floor ? d->floor + 1 - a->had[m] : d->floor - a->had[m]; /* what has to move in any case takes some */
     }
     for (int32_t i = 0; i < d->capacity; i++) {
         int32_t m = d->crew[i];
