@@ -19,17 +19,30 @@ enum assignment_wait assignment_wait(const struct draft *t)
 
 /* ---- computing it ------------------------------------------------------------------------------------------------------------------ */
 
+static struct task_offset *reported(const struct draft *t, const struct streams_task_offsets_value_task_offset_array *from)
+{
+    struct task_offset *v = ARENA_NEW(t->d->arena, struct task_offset, from->len);
+    for (int32_t i = 0; i < from->len; i++) {
+        v[i] = (struct task_offset){from->v[i].subtopology_id, from->v[i].partition, from->v[i].offset};
+    }
+    return v;
+}
+
 /* The line of the put member, which the state does not have in that form. */
 static struct assign_view_member view_of_put(const struct draft *t)
 {
     struct modern_slot slot = {.member_id = t->member_id, .member = (struct modern_member *)(uintptr_t)t->put};
-    if (t->slot != NULL) {
-        slot.offsets = t->slot->offsets;
-    }
+    slot.offsets = t->slot != NULL ? t->slot->offsets : NULL;
     const topology *own = draft_topology(t);
     struct assign_view_member view = streams_view_member(&slot, &t->configs, own == NULL ? -1 : own->epoch);
     view.current = t->before.assigned;
     view.revoking = t->before.revoking;
+    if (t->offsets_put) {
+        view.offsets = reported(t, &t->offsets.task_offsets);
+        view.offset_count = t->offsets.task_offsets.len;
+        view.end_offsets = reported(t, &t->offsets.task_end_offsets);
+        view.end_offset_count = t->offsets.task_end_offsets.len;
+    }
     return view;
 }
 
@@ -86,6 +99,19 @@ void streams_draft_assign(struct draft *t)
     struct assign_result *result = ARENA_NEW(t->d->arena, struct assign_result, 1);
     streams_assign(&view, t->d->arena, result);
     streams_draft_take_result(t, result);
+}
+
+bool streams_draft_warmed_up(struct draft *t)
+{
+    if (!t->configs.warm_up || !t->offsets_put || t->next.epoch > assignment_epoch(&t->next)) {
+        return false;
+    }
+    struct assign_view view = {.resolved = streams_draft_resolve(t), .configs = &t->configs};
+    if (view.resolved == NULL || view.resolved->problem != TOPOLOGY_FINE) {
+        return false;
+    }
+    view.members = view_members(t, &view.member_count);
+    return streams_warm_up_done(&view, t->d->arena);
 }
 
 static struct holding put_target(const struct draft *t)

@@ -86,6 +86,8 @@ enum assignment_wait { ASSIGNMENT_DONE, ASSIGNMENT_DUE, ASSIGNMENT_DELAYED, ASSI
 enum assignment_wait assignment_wait(const struct draft *t);
 /* Computes the assignment if it is due: here, or, when that would take long, by wishing for a job. */
 void streams_draft_assign(struct draft *t);
+/* Whether what the put member reports lets the next assignment hand it a task that it has warmed up for. */
+bool streams_draft_warmed_up(struct draft *t);
 void streams_draft_take_result(struct draft *t, const struct assign_result *result);
 /* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
 void streams_draft_reconcile(struct draft *t, const struct holding *owned);

@@ -73,7 +73,7 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
 {
     sender_report_offsets(t, r);
     ask_for_topology(t);
-    if (configs_moved(t)) {
+    if (configs_moved(t) || streams_draft_warmed_up(t)) {
         streams_draft_bump(t);
     }
     if (r->shutdown_application && str_is_null(t->next.shutdown_member)) {
