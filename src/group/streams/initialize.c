@@ -210,11 +210,6 @@ void streams_decide_initialize(struct decision *d)
     struct initializing *i = ARENA_NEW(d->arena, struct initializing, 1);
     i->d = d;
     i->request = d->op->request;
-    if (d->op->waiting) { /* for topics; it is decided anew when they are there */
-        d->out->verdict = GROUP_WAIT;
-        out_rule(d, RULE(INITIALIZE_WAITS));
-        return;
-    }
     streams_draft_open(&i->t, d, group_find(d->set, d->op->group_id));
     struct refused refused = check_group(i);
     if (refused.error == KAFKA_NONE && is_late(i)) {

@@ -16,7 +16,6 @@
     X(INITIALIZE_MISFIT, "streams initialize: internal topics do not fit")                                                                 \
     X(INITIALIZE_PARTITIONING, "streams initialize: topics not partitioned alike")                                                         \
     X(INITIALIZE_CREATES, "streams initialize: internal topics have to be made")                                                           \
-    X(INITIALIZE_WAITS, "streams initialize: waits for internal topics")                                                                   \
     X(INITIALIZE_CREATION_FAILED, "streams initialize: internal topics cannot be made")                                                    \
     X(INITIALIZE_UNSETTLED, "streams initialize: internal topics went again")                                                              \
     X(INITIALIZE_BUDGET, "streams initialize: no room in the shard")                                                                       \

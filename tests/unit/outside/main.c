@@ -1,0 +1,9 @@
+#include "fixture.h"
+
+int main(void)
+{
+    int failed = run_commit_tests();
+    failed += run_describe_tests();
+    failed += run_initialize_tests();
+    return failed;
+}
