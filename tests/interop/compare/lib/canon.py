@@ -84,7 +84,7 @@ class Canon:
             return "true" if value else "false"
         if name == "ErrorCode":
             return errors.text(value)
-        if name in TIME_FIELDS and value > 0:
+        if name in TIME_FIELDS and (value > 0 or name == "FinalizedFeaturesEpoch" and value == 0):
             return "<varies>"
         if name in NODE_FIELDS and value >= 0:
             return "<node>"

@@ -8,7 +8,7 @@ import time
 
 APIS = ("StreamsGroupHeartbeat", "StreamsGroupDescribe")
 LISTS = ("ActiveTasks", "StandbyTasks", "WarmupTasks")
-NEWS_SECONDS = 1.2
+NEWS_SECONDS = 2.0
 
 
 # ---- normal form

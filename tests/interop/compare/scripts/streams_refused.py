@@ -95,9 +95,6 @@ def topology_refused(t):
         ("a loop", [subtopology("0", [], sinks=[t.name("s")], repartitions=[t.name("r")]),
                     subtopology("1", [], sinks=[t.name("r")], repartitions=[t.name("s")])]),
         ("a topic of Kafka's own", [subtopology("0", ["__consumer_offsets"])]),
-        ("a regular expression", [subtopology("0", [source], regexes=["in.*"])]),
-        ("only a regular expression", [subtopology("0", [], regexes=["in.*"])]),
-        ("a bad regular expression", [subtopology("0", [source], regexes=["("])]),
     )
     for idx, (text, parts) in enumerate(cases):
         group = t.group(f"bad-{idx}")
