@@ -20,7 +20,7 @@ void api_streams_group_heartbeat(struct api_request *r)
     }
     struct streams_group_heartbeat_response *response = api_response(r);
     response->error_code = KAFKA_INVALID_REQUEST;
-    response->error_message = STR("GroupId can't be empty.");
+    response->error_message = str_is_empty(request->member_id) ? STR("MemberId can't be empty.") : STR("GroupId can't be empty.");
     r->api->stats.error_by_key[r->row_idx]++;
     api_answer(r, response);
 }

@@ -103,7 +103,7 @@ static void set_tags(const struct draft *t, const heartbeat_request *r, struct m
 static bool tells_tags(const heartbeat_request *r, const struct modern_member *old)
 {
     if (r->client_tags.len != old->tag_count) {
-        return r->client_tags.len > 0;
+        return r->client_tags.len >= 0;
     }
     for (int32_t i = 0; i < r->client_tags.len; i++) {
         int32_t k = 0;
@@ -170,7 +170,7 @@ static void take_over(const struct draft *t, const heartbeat_request *r, struct 
         m->endpoint_host = STR_NULL;
         m->endpoint_port = 0;
     }
-    if (r->client_tags.len > 0) {
+    if (r->client_tags.len >= 0) {
         set_tags(t, r, m);
     }
 }
