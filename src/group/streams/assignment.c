@@ -11,7 +11,7 @@ enum assignment_wait assignment_wait(const struct draft *t)
     if (now < s->assign_not_before_ms) {
         return ASSIGNMENT_DELAYED;
     }
-    if (s->has_assignment && now < s->assignment_clock_ms + t->configs.assignment_interval_ms) {
+    if (s->has_assignment && s->assignment_wall_ms != 0 && now < s->assignment_clock_ms + t->configs.assignment_interval_ms) {
         return ASSIGNMENT_INTERVAL;
     }
     return ASSIGNMENT_DUE;

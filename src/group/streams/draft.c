@@ -113,6 +113,7 @@ static void forget_members(struct draft *t)
     t->next.assign_not_before_ms = 0;
     t->next.has_assignment = true;
     t->next.assignment_epoch = t->next.epoch;
+    t->next.assignment_wall_ms = t->next.assignment_clock_ms = 0; /* nobody was assigned anything: no interval begins */
     t->assignment_put = true;
     out_timer(t->d, GROUP_TIMER_ASSIGN, STR(""), 0, -1);
 }
