@@ -6,6 +6,7 @@ int main(void)
     failed += run_classic_tests();
     failed += run_random_tests();
     failed += run_snapshot_tests();
+    failed += run_streams_errands_tests();
     failed += run_streams_life_tests();
     failed += run_streams_store_tests();
     failed += run_streams_tests();

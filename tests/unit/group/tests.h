@@ -11,6 +11,7 @@
 int run_apply_tests(void);
 int run_random_tests(void);
 int run_snapshot_tests(void);
+int run_streams_errands_tests(void);
 int run_streams_life_tests(void);
 int run_streams_store_tests(void);
 int run_streams_tests(void);
