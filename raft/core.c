@@ -564,7 +564,7 @@ uint64_t replica_want_round(struct replica *core, uint32_t shard)
 {
     MUSTER_CHECK(shard < core->shard_count);
     core->shards[shard].round_wanted = core->round_next;
-    core->round_asked = true;
+    core->round_asked++;
     return core->round_next;
 }
 

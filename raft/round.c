@@ -5,6 +5,11 @@
  * Probes also go out at every heartbeat while anything is led, so that the moment of the last contact with a majority is always known. */
 #include "state.h"
 
+enum {
+    CROWD = 20,         /* a round that carries more requests makes the next one wait longer, in proportion */
+    CROWD_INTERVALS = 4 /* up to so many intervals */
+};
+
 static size_t list_led(struct replica *core, struct shard_term *list)
 {
     size_t count = 0;
@@ -105,7 +110,8 @@ static void send_round(struct replica *core)
     m.probe.stamp_us = core->now_us;
     m.probe.flags = health_flag(core);
     core->round_sent_us = core->now_us;
-    core->round_asked = false;
+    core->round_carries = core->round_asked;
+    core->round_asked = 0;
     if (m.probe.count == 0) {
         return;
     }
@@ -116,6 +122,17 @@ static void send_round(struct replica *core)
             core_post(core, NULL, p->id, CORE_RAFT, &m);
         }
     }
+}
+
+/* The earliest moment of the next round. One that carries many requests is worth more of a wait: where so many come in an interval, each is confirmed
+ * at a fraction of the cost, and under such a load the loops are where they wait longest. */
+static int64_t next_round_us(const struct replica *core)
+{
+    int64_t interval_us = (int64_t)core->options.probe_interval_us;
+    int64_t wait_us = interval_us * core->round_carries / CROWD;
+    int64_t most_us = interval_us * CROWD_INTERVALS;
+    wait_us = wait_us < most_us ? wait_us : most_us;
+    return core->round_sent_us + (wait_us > interval_us ? wait_us : interval_us);
 }
 
 static bool leads_any(const struct replica *core)
@@ -130,9 +147,8 @@ static bool leads_any(const struct replica *core)
 
 void round_flush(struct replica *core)
 {
-    int64_t since_us = core->now_us - core->round_sent_us;
-    bool asked = core->round_asked && since_us >= (int64_t)core->options.probe_interval_us;
-    bool beat = since_us >= (int64_t)core->options.heartbeat_ms * 1000 && leads_any(core);
+    bool asked = core->round_asked > 0 && core->now_us >= next_round_us(core);
+    bool beat = core->now_us - core->round_sent_us >= (int64_t)core->options.heartbeat_ms * 1000 && leads_any(core);
 #ifdef MUSTER_FAULT_READ_WITHOUT_ROUND
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
@@ -153,7 +169,7 @@ void round_flush(struct replica *core)
 
 int64_t round_deadline(const struct replica *core)
 {
-    return core->round_asked ? core->round_sent_us + (int64_t)core->options.probe_interval_us : INT64_MAX;
+    return core->round_asked > 0 ? next_round_us(core) : INT64_MAX;
 }
 
 bool peer_recent(const struct replica *core, const struct peer *p)

@@ -162,7 +162,7 @@ struct replica {
     struct raft_entry *append;      /* MESSAGE_ENTRIES_MAX, for one message that goes out */
 
     uint64_t round_next;
-    bool round_asked;
+    uint32_t round_asked, round_carries; /* requests that wait for the next round, that went with the newest */
     int64_t round_sent_us;
 
     int64_t balance_us;    /* next look */

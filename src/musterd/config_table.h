@@ -195,7 +195,8 @@ INT32(heartbeat_interval_ms, "muster.heartbeat.interval.ms", 60, 5, 20000, NONE,
 BOOL(fast_failover, "muster.fast.failover", true, NONE,
       "Elect a new leader at once when the connection to the old one ends and its port refuses, instead of waiting for the election timeout.")
 INT32(read_probe_interval_us, "muster.read.probe.interval.us", 500, 0, 1000000, NONE,
-      "Answers that wrote nothing are confirmed by a majority with at most one probe per node in this time. 0: one probe each turn of the loop.")
+      "Answers that wrote nothing are confirmed by a majority with at most one probe per node in this time, or in up to four times as long while "
+      "probes carry more than 20 requests each. 0: one probe each turn of the loop.")
 INT32(entry_max_bytes, "muster.entry.max.bytes", 1048576, 65536, 67108864, NONE,
       "Longest log entry. A request that alone needs a longer one is refused.")
 INT32(state_hash_interval, "muster.state.hash.interval", 10000, 1, 1000000000, NONE,

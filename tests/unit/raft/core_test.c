@@ -245,6 +245,41 @@ static void test_contact_stops_when_cut_off(void **state)
     world_fini(&w);
 }
 
+/* Rounds that leave in 100 ms while so many reads are asked for every 100 us. */
+static uint64_t rounds_under(struct world *w, struct node *leader, int reads_each)
+{
+    uint64_t before = stats_of(w, leader->id).rounds_sent;
+    for (int i = 0; i < 1000; i++) {
+        for (int k = 0; k < reads_each; k++) {
+            replica_want_round(leader->core, 0);
+        }
+        replica_flush(leader->core, w->now_us);
+        world_run(w, 100);
+    }
+    return stats_of(w, leader->id).rounds_sent - before;
+}
+
+/* One in an interval as long as they carry few requests, less often when they carry many, in the end one in four intervals. */
+static void test_rounds_that_carry_many_are_rarer(void **state)
+{
+    struct world w;
+    const uint64_t most = 200;
+    (void)state;
+    world_init(&w, 62, 3, 1);
+    w.options.probe_interval_us = 500;
+    world_start(&w);
+    assert_true(world_settle(&w, 2 * SECOND));
+    struct node *leader = world_leader(&w, 0);
+    assert_in_range(rounds_under(&w, leader, 1), most * 9 / 10, most + 2);
+    assert_in_range(rounds_under(&w, leader, 3), most * 9 / 10, most + 2);
+    assert_in_range(rounds_under(&w, leader, 100), most / 4 * 9 / 10, most / 4 + 2);
+    assert_in_range(rounds_under(&w, leader, 1), most * 9 / 10, most + 2);
+    world_read(&w, leader, 0);
+    world_run(&w, 20 * MS);
+    assert_int_equal(leader->shards[0].read_round, 0);
+    world_fini(&w);
+}
+
 static void test_transfer_under_load(void **state)
 {
     struct world w;
@@ -511,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_frozen_leader),
         cmocka_unit_test(test_cut_off_leader_confirms_nothing),
         cmocka_unit_test(test_contact_stops_when_cut_off),
+        cmocka_unit_test(test_rounds_that_carry_many_are_rarer),
         cmocka_unit_test(test_transfer_under_load),
         cmocka_unit_test(test_transfer_refusals),
         cmocka_unit_test(test_transfer_to_a_frozen_node_aborts),
