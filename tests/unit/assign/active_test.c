@@ -118,7 +118,7 @@ static void test_against_all_assignments(void **state)
     prng_seed(&p, 1);
     struct shape s;
     int compared = 0;
-    for (int round = 0; round < 1500; round++) {
+    for (int round = 0; round < 6000; round++) {
         shape_draw(&s, &p, (struct shape_bounds){.tasks = 6, .members = 4, .processes = 3, .replicas = 1});
         if (s.member_count > 0) {
             draw_history(&s, &p);
@@ -133,7 +133,7 @@ static void test_against_all_assignments(void **state)
         }
         shape_fini(&s);
     }
-    assert_true(compared > 1000);
+    assert_true(compared > 4000);
 }
 
 /* ---- larger ones: what can be said without looking at all of them ----------------------------------------------------------------------- */
@@ -237,6 +237,44 @@ static void test_goes_where_state_is(void **state)
     shape_fini(&s);
 }
 
+/* Of two processes with a copy the one that carries less gets the task. */
+static void test_lighter_of_two(void **state)
+{
+    (void)state;
+    const struct assign_subtopology stateful = {.tasks = 7, .stateful = true};
+    struct shape s;
+    shape_init(&s, &stateful, 1, 3);
+    for (int32_t p = 0; p < 3; p++) {
+        shape_join(&s, p);
+        shape_list_add(&s.members[p].standby, 6);
+    }
+    for (int32_t t = 0; t < 5; t++) {
+        shape_list_add(&s.members[t < 2 ? 0 : t < 4 ? 1 : 2].active, t);
+    }
+    shape_assign(&s);
+    assert_int_equal(shape_owner(&s, 6), 2);
+    shape_fini(&s);
+}
+
+/* What a member has to give up is that of which the other has a copy. */
+static void test_gives_what_is_there_already(void **state)
+{
+    (void)state;
+    const struct assign_subtopology stateful = {.tasks = 4, .stateful = true};
+    struct shape s;
+    shape_init(&s, &stateful, 1, 2);
+    struct shape_member *a = shape_join(&s, 0), *b = shape_join(&s, 1);
+    for (int32_t t = 0; t < 4; t++) {
+        shape_list_add(&a->active, t);
+    }
+    shape_list_add(&b->standby, 0);
+    shape_list_add(&b->standby, 2);
+    shape_assign(&s);
+    assert_int_equal(shape_owner(&s, 0), 1);
+    assert_int_equal(shape_owner(&s, 2), 1);
+    shape_fini(&s);
+}
+
 /* A task that its member must give up stays in the process when somebody else there has room. */
 static void test_stays_in_the_process(void **state)
 {
@@ -278,11 +316,34 @@ static void test_letting_go(void **state)
     shape_fini(&s);
 }
 
+/* Two members cannot have it: the first one does. */
+static void test_active_twice(void **state)
+{
+    (void)state;
+    const struct assign_subtopology stateful = {.tasks = 2, .stateful = true};
+    struct shape s;
+    shape_init(&s, &stateful, 1, 2);
+    for (int32_t p = 0; p < 2; p++) {
+        shape_join(&s, p);
+        shape_list_add(&s.members[p].active, 0);
+    }
+    shape_assign(&s);
+    assert_int_equal(shape_owner(&s, 0), 0);
+    assert_int_equal(shape_owner(&s, 1), 1);
+    shape_fini(&s);
+}
+
 int run_active_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_all_assignments), cmocka_unit_test(test_joins_and_leaves), cmocka_unit_test(test_goes_where_state_is),
-        cmocka_unit_test(test_stays_in_the_process),    cmocka_unit_test(test_letting_go),
+        cmocka_unit_test(test_against_all_assignments),
+        cmocka_unit_test(test_joins_and_leaves),
+        cmocka_unit_test(test_goes_where_state_is),
+        cmocka_unit_test(test_lighter_of_two),
+        cmocka_unit_test(test_gives_what_is_there_already),
+        cmocka_unit_test(test_stays_in_the_process),
+        cmocka_unit_test(test_letting_go),
+        cmocka_unit_test(test_active_twice),
     };
     return cmocka_run_group_tests_name("active", tests, NULL, NULL);
 }

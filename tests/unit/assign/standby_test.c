@@ -209,6 +209,28 @@ static void test_copy_where_it_was_active(void **state)
     shape_fini(&s);
 }
 
+/* Within a process, too, a copy stays where it is. */
+static void test_stays_at_its_member(void **state)
+{
+    (void)state;
+    const struct assign_subtopology stateful = {.tasks = 4, .stateful = true};
+    struct shape s;
+    shape_init(&s, &stateful, 1, 2);
+    s.standby_replicas = 1;
+    shape_join(&s, 0);
+    shape_join(&s, 0);
+    shape_join(&s, 1);
+    for (int32_t t = 0; t < 4; t++) {
+        shape_list_add(&s.members[t < 2 ? 2 : t - 2].active, t);
+    }
+    shape_list_add(&s.members[1].standby, 0);
+    shape_list_add(&s.members[0].standby, 1);
+    shape_assign(&s);
+    assert_true(shape_gets(&s, 1, 0));
+    assert_true(shape_gets(&s, 0, 1));
+    shape_fini(&s);
+}
+
 /* Racks come before stickiness: a copy in the rack of the active task moves as soon as there is another rack. */
 static void test_racks_before_staying(void **state)
 {
@@ -234,9 +256,8 @@ static void test_racks_before_staying(void **state)
 int run_standby_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joins_and_leaves),
-        cmocka_unit_test(test_joiner_gets_copies),
-        cmocka_unit_test(test_copy_where_it_was_active),
+        cmocka_unit_test(test_joins_and_leaves),         cmocka_unit_test(test_joiner_gets_copies),
+        cmocka_unit_test(test_copy_where_it_was_active), cmocka_unit_test(test_stays_at_its_member),
         cmocka_unit_test(test_racks_before_staying),
     };
     return cmocka_run_group_tests_name("standby", tests, NULL, NULL);

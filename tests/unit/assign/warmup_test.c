@@ -114,6 +114,27 @@ static void test_at_once(void **state)
     shape_fini(&s);
 }
 
+/* What can move now goes before what is still on its way. */
+static void test_standby_goes_first(void **state)
+{
+    (void)state;
+    struct shape s;
+    shape_warm(&s, 3, true, 3);
+    struct shape_member *a = shape_join(&s, 0), *b = shape_join(&s, 1), *c = shape_join(&s, 2);
+    for (int32_t t = 0; t < 3; t++) {
+        shape_list_add(&a->active, t);
+    }
+    shape_list_add(&b->warmup, 1);
+    shape_list_add(&c->warmup, 2);
+    shape_list_add(&b->standby, 0);
+    s.lag[0][1] = 0;
+    shape_assign(&s);
+    assert_int_equal(shape_owner(&s, 0), 1);
+    assert_int_equal(warming(&s), 1);
+    assert_int_equal(shape_warms(&s, 2), 2);
+    shape_fini(&s);
+}
+
 /* Its member has left: who has a copy takes the task, also beyond its share, until the other has one. */
 static void test_copy_takes_over(void **state)
 {
@@ -281,6 +302,7 @@ int run_warmup_tests(void)
         cmocka_unit_test(test_moves_when_it_has_arrived),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_standby_goes_first),
         cmocka_unit_test(test_copy_takes_over),
         cmocka_unit_test(test_idle_owner),
         cmocka_unit_test(test_ends_even),
