@@ -109,6 +109,29 @@ static void decide_topics_changed(struct decision *d)
     }
 }
 
+static void dispatch_classic(struct decision *d)
+{
+    switch (d->op->kind) {
+    case GROUP_JOIN:
+        classic_decide_join(d);
+        return;
+    case GROUP_SYNC:
+        classic_decide_sync(d);
+        return;
+    case GROUP_HEARTBEAT:
+        classic_decide_heartbeat(d);
+        return;
+    case GROUP_LEAVE:
+        classic_decide_leave(d);
+        return;
+    case GROUP_TAKEOVER:
+        classic_decide_takeover(d);
+        return;
+    default:
+        return;
+    }
+}
+
 static void dispatch_streams(struct decision *d)
 {
     switch (d->op->kind) {
@@ -151,22 +174,14 @@ static void dispatch(struct decision *d)
 {
     switch (d->op->kind) {
     case GROUP_JOIN:
-        classic_decide_join(d);
-        return;
     case GROUP_SYNC:
-        classic_decide_sync(d);
-        return;
     case GROUP_HEARTBEAT:
-        classic_decide_heartbeat(d);
-        return;
     case GROUP_LEAVE:
-        classic_decide_leave(d);
+    case GROUP_TAKEOVER:
+        dispatch_classic(d);
         return;
     case GROUP_TIMER:
         decide_timer(d);
-        return;
-    case GROUP_TAKEOVER:
-        classic_decide_takeover(d);
         return;
     case GROUP_OFFSET_COMMIT:
         offsets_decide_commit(d);

@@ -1,7 +1,6 @@
 /* draft.c: the group as it would be, and the records that make it so. */
 #include "draft.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct streams no_streams = {
