@@ -614,6 +614,7 @@ static void set_one(struct group_settings *s, const char *name, int32_t n)
         {"group_max_size", &s->group_max_size, NULL, NULL},
         {"max_groups", NULL, &s->max_groups, NULL},
         {"max_members", NULL, &s->max_members, NULL},
+        {"max_bytes", NULL, &s->max_state_bytes, NULL},
         {"retention", NULL, &s->offsets_retention_ms, NULL},
         {"owned_only", NULL, NULL, &s->commit_owned_only},
         {"rebalance_on_partition_change", NULL, NULL, &s->rebalance_on_partition_change},

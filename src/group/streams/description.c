@@ -214,7 +214,7 @@ static const char *store(struct push *p)
             arena_printf(d->arena, "The topology description takes %d bytes, more than %d.", bytes.len, DESCRIPTION_MAX_BYTES);
         return refuse(p, KAFKA_STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED, text, RULE(DESCRIPTION_TOO_LARGE));
     }
-    if (s->description != NULL && bytes_eq(bytes, s->description->value) && s->stored_description_epoch == epoch) {
+    if (s->description != NULL && bytes_eq(bytes, s->description->value)) {
         return RULE(DESCRIPTION_SAME);
     }
     int64_t growth = bytes.len - (s->description == NULL ? 0 : s->description->value.len);

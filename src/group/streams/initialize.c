@@ -68,10 +68,10 @@ static struct refused check_group(const struct initializing *i)
     return not_refused();
 }
 
-/* Asked for the topology, but somebody else gave one meanwhile. */
+/* It was asked for the topology, and somebody else has given one meanwhile. */
 static bool is_late(const struct initializing *i)
 {
-    return is_member(i->request) && draft_topology(&i->t) != NULL && !str_eq(i->t.was->initializing_member, i->request->member_id);
+    return is_member(i->request) && draft_topology(&i->t) != NULL;
 }
 
 /* ---- the topology --------------------------------------------------------------------------------------------------------------- */
@@ -198,7 +198,6 @@ static const char *initialize(struct initializing *i)
     if (t->next.member_count == 0) {
         settle_empty(t);
     } else {
-        streams_draft_bump(t);
         streams_draft_assign(t);
     }
     streams_draft_close(t);

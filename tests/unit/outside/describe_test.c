@@ -213,6 +213,8 @@ static void a_description_has_to_fit_into_the_budget(void **state)
     assert_true(is_asked_for(f)); /* room can be made */
     f->settings.max_state_bytes = counts.bytes + 100000;
     assert_int_equal(fixture_decide(f, GROUP_STREAMS_DESCRIPTION, 0, push_new(f, 5000)).error, 0);
+    f->settings.max_state_bytes = counts.bytes; /* what makes nothing grow passes always */
+    assert_int_equal(fixture_decide(f, GROUP_STREAMS_DESCRIPTION, 0, push_new(f, 3000)).error, 0);
 }
 
 /* ---- nobody decides ------------------------------------------------------------------------------------------------------------------- */
