@@ -63,7 +63,7 @@ bool reconcile(const struct reconcile *r, struct arena *arena, struct member_pos
     if (holding_count(&revoke) > 0 && (r->owned == NULL || holding_meet(r->owned, &revoke))) {
         ret->revoking = revoke;
         /* One that has just let go for an older target counts as having come a step closer; the newest epoch is further away still. */
-        ret->epoch = now->state == MEMBER_UNREVOKED ? now->epoch + 1 : now->epoch;
+        ret->epoch = now->state == MEMBER_UNREVOKED && now->epoch < INT32_MAX ? now->epoch + 1 : now->epoch;
         ret->state = MEMBER_UNREVOKED;
         return differs(now, ret);
     }

@@ -55,7 +55,7 @@ void streams_draft_bump(struct draft *t)
 {
     if (!t->bumped) {
         t->bumped = t->changed = true;
-        t->next.epoch++;
+        t->next.epoch += t->next.epoch < INT32_MAX ? 1 : 0; /* a log may say anything */
         set_configs(t);
     }
 }
