@@ -364,7 +364,7 @@ int64_t streams_assign_cost(const struct assign_view *v)
     for (int32_t i = 0; v->resolved->problem == TOPOLOGY_FINE && i < v->resolved->subtopology_count; i++) {
         tasks += v->resolved->subtopologies[i].tasks;
     }
-    return 2 * v->member_count + tasks * (1 + (v->configs->num_standby_replicas > 0 ? v->configs->num_standby_replicas : 0));
+    return 4 * (int64_t)v->member_count + tasks * (1 + (v->configs->num_standby_replicas > 0 ? v->configs->num_standby_replicas : 0));
 }
 
 /* ---- has something arrived? ------------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* assign.c: how long the streams assignor takes, by a group's members and tasks: from members and their tasks by name to new targets by name.
  *
- *     assign [--rounds N]        one line a shape; milliseconds, the median of the rounds (5) and the longest */
+ *     assign [--rounds N]        one line a shape; milliseconds of processor time, the median of the rounds (5) and the longest */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static const struct shape shapes[] = {
     {10000, 10000, 10000, 1, false, false}, {10000, 5000, 100000, 1, false, false},
 };
 
-struct group {
+struct bench {
     const struct shape *shape;
     struct arena arena; /* of the members; another one of each assignment */
     struct resolved_subtopology subtopologies[SUBTOPOLOGIES];
@@ -33,7 +33,7 @@ struct group {
     struct assign_view view;
 };
 
-static void group_init(struct group *g, const struct shape *shape)
+static void group_init(struct bench *g, const struct shape *shape)
 {
     static const char *const ids[SUBTOPOLOGIES] = {"0", "1", "2", "3"};
     memset(g, 0, sizeof(*g));
@@ -65,7 +65,7 @@ static void group_init(struct group *g, const struct shape *shape)
 static double now_ms(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
@@ -76,7 +76,7 @@ static int double_cmp(const void *a, const void *b)
 }
 
 /* Measures, and gives the members what they got. */
-static void measure(struct group *g, const char *what, int32_t members, int rounds)
+static void measure(struct bench *g, const char *what, int32_t members, int rounds)
 {
     double took[ROUNDS_MOST];
     struct assign_result result;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         const struct shape *s = &shapes[i];
-        struct group g;
+        struct bench g;
         group_init(&g, s);
         printf("%6d members %6d processes %7d tasks %d standbys%s%s, cost %6ld:", s->members, s->processes, s->tasks, s->replicas,
                s->warm_up ? " warm-up" : "", s->zones ? " zones" : "", (long)streams_assign_cost(&g.view));
