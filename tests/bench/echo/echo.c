@@ -1,10 +1,12 @@
 /* The floor that a coordinator is compared with: one thread, epoll, and answers that are constants.
  *
- *     echo PORT [TOPIC]
+ *     echo PORT [TOPIC [FIRST NODES]]
  *
  * It looks like a coordinator to gcload as long as groups have one member and the topic has one partition: ApiVersions, Metadata,
  * FindCoordinator, JoinGroup and SyncGroup are answered with canned bytes, every Heartbeat with constants and its own correlation id.
- * It keeps no state and checks nothing: what a request costs here is what reading, framing and writing cost anywhere. */
+ * It keeps no state and checks nothing: what a request costs here is what reading, framing and writing cost anywhere. With FIRST and NODES it is
+ * one of so many processes on the ports from FIRST on, among which the groups are divided: then a client's requests are, too, as those to a
+ * cluster are. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16, CANNED_BYTES = 512, EVENTS = 256, CONNS_MAX = 4096 };
+enum { BUFFER_BYTES = 1 << 16, CANNED_BYTES = 512, EVENTS = 256, CONNS_MAX = 4096, NODES_MAX = 9 };
 enum { METADATA = 3, FIND_COORDINATOR = 10, JOIN_GROUP = 11, HEARTBEAT = 12, SYNC_GROUP = 14, API_VERSIONS = 18 };
 
 /* An answer without its length word and correlation id. */
@@ -33,6 +35,8 @@ struct conn {
 };
 
 static struct canned answers[API_VERSIONS + 1];
+static struct canned coordinators[NODES_MAX]; /* FindCoordinator's answers, by node */
+static uint32_t node_count = 1;
 static struct conn conns[CONNS_MAX]; /* by descriptor */
 static uint8_t out[BUFFER_BYTES * 2];
 
@@ -79,9 +83,9 @@ static void put_string(struct canned *c, const char *text)
     put(c, text, strlen(text));
 }
 
-static void put_node(struct canned *c, int port)
+static void put_node(struct canned *c, int node, int port)
 {
-    put32(c, 1);
+    put32(c, node);
     put_string(c, "127.0.0.1");
     put32(c, port);
 }
@@ -105,12 +109,14 @@ static void can_api_versions(struct canned *c)
     put8(c, 0);
 }
 
-static void can_metadata(struct canned *c, int port, const char *topic)
+static void can_metadata(struct canned *c, int first, const char *topic)
 {
     put32(c, 0);
-    put32(c, 1);
-    put_node(c, port);
-    put16(c, -1); /* rack */
+    put32(c, (int32_t)node_count);
+    for (int i = 0; i < (int)node_count; i++) {
+        put_node(c, i + 1, first + i);
+        put16(c, -1); /* rack */
+    }
     put_string(c, "echo");
     put32(c, 1); /* controller */
     put32(c, 1);
@@ -131,12 +137,12 @@ static void can_metadata(struct canned *c, int port, const char *topic)
     put32(c, INT32_MIN);
 }
 
-static void can_find_coordinator(struct canned *c, int port)
+static void can_find_coordinator(struct canned *c, int node, int port)
 {
     put32(c, 0);
     put16(c, 0);
     put16(c, -1);
-    put_node(c, port);
+    put_node(c, node, port);
 }
 
 static void can_join_group(struct canned *c)
@@ -184,6 +190,22 @@ static uint32_t get32(const uint8_t *at)
     return ntohl(big);
 }
 
+/* The answer to FindCoordinator version 2: its group stands behind the header's client id. */
+static const struct canned *coordinator_of(const uint8_t *frame, uint32_t length)
+{
+    uint32_t hash = 2166136261;
+    uint32_t at = 8;
+    for (int i = 0; i < 2 && at + 2 <= length; i++) {
+        uint32_t len = (uint32_t)(frame[at] << 8 | frame[at + 1]);
+        at += 2;
+        for (uint32_t k = 0; i == 1 && k < len && at + k < length; k++) {
+            hash = (hash ^ frame[at + k]) * 16777619;
+        }
+        at += len < 0x8000 ? len : 0; /* else null */
+    }
+    return &coordinators[(hash >> 8) % node_count];
+}
+
 /* Writes the answer to the request at `frame` behind `at`; returns the bytes written, 0 for a request it does not know. */
 static size_t answer(const uint8_t *frame, uint32_t length, uint8_t *at)
 {
@@ -195,7 +217,7 @@ static size_t answer(const uint8_t *frame, uint32_t length, uint8_t *at)
         fprintf(stderr, "echo: key %d is not served\n", key);
         return 0;
     }
-    const struct canned *c = &answers[key];
+    const struct canned *c = key == FIND_COORDINATOR ? coordinator_of(frame, length) : &answers[key];
     uint32_t big = htonl((uint32_t)c->length + 4);
     memcpy(at, &big, 4);
     memcpy(at + 4, frame + 4, 4); /* correlation id */
@@ -334,13 +356,19 @@ int main(int argc, char **argv)
     long port = argc > 1 ? strtol(argv[1], &end, 10) : 0;
     const char *topic = argc > 2 ? argv[2] : "gcload-1";
 
-    if (port < 1 || port > UINT16_MAX || *end != '\0') {
-        fprintf(stderr, "usage: echo PORT [TOPIC]\n");
+    long first = argc > 4 ? strtol(argv[3], NULL, 10) : port;
+    long nodes = argc > 4 ? strtol(argv[4], NULL, 10) : 1;
+    if (port < 1 || port > UINT16_MAX || *end != '\0' || first < 1 || nodes < 1 || nodes > NODES_MAX || first + nodes > UINT16_MAX) {
+        fprintf(stderr, "usage: echo PORT [TOPIC [FIRST NODES]]\n");
         return 2;
     }
+    node_count = (uint32_t)nodes;
     can_api_versions(&answers[API_VERSIONS]);
-    can_metadata(&answers[METADATA], (int)port, topic);
-    can_find_coordinator(&answers[FIND_COORDINATOR], (int)port);
+    can_metadata(&answers[METADATA], (int)first, topic);
+    for (int i = 0; i < (int)node_count; i++) {
+        can_find_coordinator(&coordinators[i], i + 1, (int)first + i);
+    }
+    answers[FIND_COORDINATOR] = coordinators[0];
     can_join_group(&answers[JOIN_GROUP]);
     can_sync_group(&answers[SYNC_GROUP], topic);
     can_heartbeat(&answers[HEARTBEAT]);
