@@ -6,7 +6,22 @@
 
 enum { ASK_AGAIN_US = 20000 };
 
-bool op_needs_catalog(const struct group_op *op)
+/* A session ends by the catalogue only where its heartbeats wait for it. */
+static bool timer_needs_catalog(const struct shard *s, const struct group_op *op)
+{
+    struct group_listing group;
+    switch (op->timer.kind) {
+    case GROUP_TIMER_REVOKE:
+    case GROUP_TIMER_ASSIGN:
+        return true;
+    case GROUP_TIMER_SESSION:
+        return group_listing(s->set, op->group_id, &group) && str_eq(group.type, STR("streams"));
+    default:
+        return false;
+    }
+}
+
+bool op_needs_catalog(const struct shard *s, const struct group_op *op)
 {
     switch (op->kind) {
     case GROUP_OFFSET_COMMIT:
@@ -24,7 +39,7 @@ bool op_needs_catalog(const struct group_op *op)
     case GROUP_TOPICS_CREATED:
         return true;
     case GROUP_TIMER:
-        return op->timer.kind == GROUP_TIMER_REVOKE || op->timer.kind == GROUP_TIMER_ASSIGN;
+        return timer_needs_catalog(s, op);
     default:
         return false;
     }

@@ -179,7 +179,7 @@ void request_route(struct shard *s, struct coord_request *r)
         request_refuse(s, r, s->role == REPLICA_LEADER ? LOAD_IN_PROGRESS : NOT_COORDINATOR);
         return;
     }
-    if (s->role == REPLICA_HANDING_OVER || (op_needs_catalog(&r->op) && !catalog_ready(s))) {
+    if (s->role == REPLICA_HANDING_OVER || (op_needs_catalog(s, &r->op) && !catalog_ready(s))) {
         r->in.state = REQUEST_HELD;
         request_list_add(&s->held, r);
         return;

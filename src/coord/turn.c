@@ -95,9 +95,20 @@ static void turn_gate(struct shard *s, struct gate *g, bool member_change)
         g->member_in_turn = true;
 }
 
+/* Whoever is heard of is heard of now, not when what he said is stored: until then his session must not end. It is armed again behind it. */
+static void prolong_sessions(struct shard *s, const struct coord_request *r)
+{
+    for (size_t i = 0; i < r->in.timer_count; i++) {
+        const struct group_timer_wish *wish = &r->in.timers[i];
+        if (wish->timer.kind == GROUP_TIMER_SESSION && wish->delay_ms >= 0 && timer_find(&s->timers, &wish->timer) != NULL)
+            timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
+    }
+}
+
 void turn_join(struct shard *s, struct gate *g, struct coord_request *r)
 {
     MUSTER_CHECK(g->in_turn);
+    prolong_sessions(s, r);
     r->in.state = REQUEST_IN_TURN;
     request_list_add(&turn_flight(&s->turn)->requests, r);
 }

@@ -19,9 +19,9 @@ enum {
 /* Kafka error numbers a client acts on. */
 enum {
     NONE = 0,
+    UNKNOWN_TOPIC = 3,
     LOAD_IN_PROGRESS = 14,
     NOT_AVAILABLE = 15,
-    NOT_COORDINATOR = 16,
     ILLEGAL_GENERATION = 22,
     UNKNOWN_MEMBER_ID = 25,
     REBALANCE_IN_PROGRESS = 27,
@@ -74,15 +74,6 @@ struct sim_client {
     bool created; /* admin: the topic exists */
 };
 
-struct sim_request {
-    struct coord_request request;
-    struct arena arena;
-    struct sim_client *client;
-    struct sim_node *node;
-    uint64_t life, serial;
-    struct reply *reply;
-};
-
 static void think(struct sim *sim, void *arg, uint64_t tag);
 static void act(struct sim_client *c);
 
@@ -93,24 +84,7 @@ static void think_at(struct sim_client *c, int64_t at_us)
 
 /* ---- requests and their answers ---- */
 
-static void request_free(struct sim_request *r)
-{
-    arena_fini(&r->arena);
-    free(r->reply);
-    free(r);
-}
-
-void request_lost(struct sim_request *request)
-{
-    request_free(request);
-}
-
-static void drop_request(void *arg)
-{
-    request_free(arg);
-}
-
-static void answer_arrives(struct sim *sim, void *arg, uint64_t tag);
+static void answer_arrives(struct sim_request *r);
 
 static void read_join(struct reply *reply, const struct join_group_response *a)
 {
@@ -164,39 +138,6 @@ static void read_answer(struct reply *reply, enum group_op_kind kind, const void
     }
 }
 
-static void on_done(struct coord_request *request, int16_t error, const void *answer)
-{
-    (void)error;
-    struct sim_request *r = request->ctx;
-    struct sim *sim = r->client->sim;
-    struct sim_node *n = r->node;
-    if (!n->alive || n->life != r->life || answer == NULL) {
-        request_free(r);
-        return;
-    }
-    r->reply->kind = request->op.kind;
-    read_answer(r->reply, request->op.kind, answer);
-    r->reply->serial = r->serial;
-    sim_at_owned(sim, sim->now_us + sim_between(sim, 60, 900), answer_arrives, r, 0, drop_request);
-}
-
-void request_enter(struct sim_request *r, struct sim_node *n)
-{
-    r->node = n;
-    r->life = n->life;
-    coord_submit(n->coord, &r->request);
-}
-
-static void request_arrives(struct sim *sim, void *arg, uint64_t node)
-{
-    struct sim_request *r = arg;
-    struct sim_node *n = &sim->nodes[node];
-    if (n->alive)
-        node_submit(n, r);
-    else
-        request_free(r);
-}
-
 static void gone(struct sim_client *c)
 {
     c->leaving = false;
@@ -217,21 +158,10 @@ static void give_up(struct sim *sim, void *arg, uint64_t serial)
     act(c);
 }
 
-static struct sim_request *request_new(struct sim_client *c, enum group_op_kind kind, int16_t api_key, int16_t version)
+static struct sim_request *new_request(struct sim_client *c, enum group_op_kind kind, int16_t api_key, int16_t version)
 {
-    struct sim_request *r = calloc(1, sizeof(*r));
-    MUSTER_CHECK(r != NULL);
-    r->reply = calloc(1, sizeof(*r->reply));
-    MUSTER_CHECK(r->reply != NULL);
-    arena_init(&r->arena, 0);
-    r->client = c;
-    r->request.arena = &r->arena;
-    r->request.done = on_done;
-    r->request.ctx = r;
+    struct sim_request *r = request_new(c->sim, c, answer_arrives, kind, api_key, version);
     r->request.connection = c->number + 1;
-    r->request.op.kind = kind;
-    r->request.op.api_key = api_key;
-    r->request.op.api_version = version;
     r->request.op.group_id = arena_str(&r->arena, str_of(c->group_id));
     r->request.op.caller = (struct group_caller){arena_str(&r->arena, str_of(c->client_id)), STR("/sim")};
     return r;
@@ -243,7 +173,7 @@ static void send(struct sim_client *c, struct sim_request *r, int64_t patience_u
     r->serial = ++c->thinks + ((uint64_t)c->number << 40);
     c->serial = r->serial;
     c->sent_us = sim->now_us;
-    sim_at_owned(sim, sim->now_us + sim_between(sim, 60, 900), request_arrives, r, c->node, drop_request);
+    request_send(r, c->node);
     sim_at(sim, sim->now_us + patience_us, give_up, c, c->serial);
 }
 
@@ -260,12 +190,13 @@ static struct str own(struct sim_request *r, const char *text)
 
 static struct str instance(struct sim_request *r)
 {
-    return r->client->instance_id[0] != '\0' ? own(r, r->client->instance_id) : STR_NULL;
+    const struct sim_client *c = r->owner;
+    return c->instance_id[0] != '\0' ? own(r, c->instance_id) : STR_NULL;
 }
 
 static void send_join(struct sim_client *c)
 {
-    struct sim_request *r = request_new(c, GROUP_JOIN, 11, c->number % 3 == 0 ? 3 : 9);
+    struct sim_request *r = new_request(c, GROUP_JOIN, 11, c->number % 3 == 0 ? 3 : 9);
     struct join_group_request *m = ARENA_NEW(&r->arena, struct join_group_request, 1);
     wire_init(&wire_join_group_request, m);
     if (c->kind == CLIENT_STATIC)
@@ -286,7 +217,7 @@ static void send_join(struct sim_client *c)
 
 static void send_sync(struct sim_client *c)
 {
-    struct sim_request *r = request_new(c, GROUP_SYNC, 14, 5);
+    struct sim_request *r = new_request(c, GROUP_SYNC, 14, 5);
     struct sync_group_request *m = ARENA_NEW(&r->arena, struct sync_group_request, 1);
     wire_init(&wire_sync_group_request, m);
     m->group_id = r->request.op.group_id;
@@ -311,7 +242,7 @@ static void send_sync(struct sim_client *c)
 
 static void send_heartbeat(struct sim_client *c, int32_t generation)
 {
-    struct sim_request *r = request_new(c, GROUP_HEARTBEAT, 12, 4);
+    struct sim_request *r = new_request(c, GROUP_HEARTBEAT, 12, 4);
     struct heartbeat_request *m = ARENA_NEW(&r->arena, struct heartbeat_request, 1);
     wire_init(&wire_heartbeat_request, m);
     m->group_id = r->request.op.group_id;
@@ -327,7 +258,7 @@ static void send_heartbeat(struct sim_client *c, int32_t generation)
 
 static void send_leave(struct sim_client *c)
 {
-    struct sim_request *r = request_new(c, GROUP_LEAVE, 13, 5);
+    struct sim_request *r = new_request(c, GROUP_LEAVE, 13, 5);
     struct leave_group_request *m = ARENA_NEW(&r->arena, struct leave_group_request, 1);
     wire_init(&wire_leave_group_request, m);
     m->group_id = r->request.op.group_id;
@@ -344,7 +275,7 @@ static void send_leave(struct sim_client *c)
 
 static void send_commit(struct sim_client *c, int32_t partition)
 {
-    struct sim_request *r = request_new(c, GROUP_OFFSET_COMMIT, 8, 9);
+    struct sim_request *r = new_request(c, GROUP_OFFSET_COMMIT, 8, 9);
     struct offset_commit_request *m = ARENA_NEW(&r->arena, struct offset_commit_request, 1);
     wire_init(&wire_offset_commit_request, m);
     c->partition = partition;
@@ -367,7 +298,7 @@ static void send_commit(struct sim_client *c, int32_t partition)
 
 static void send_fetch(struct sim_client *c, int32_t partition)
 {
-    struct sim_request *r = request_new(c, GROUP_OFFSET_FETCH, 9, 8);
+    struct sim_request *r = new_request(c, GROUP_OFFSET_FETCH, 9, 8);
     struct offset_fetch_request_group *m = ARENA_NEW(&r->arena, struct offset_fetch_request_group, 1);
     c->partition = partition;
     m->group_id = r->request.op.group_id;
@@ -386,7 +317,7 @@ static void send_fetch(struct sim_client *c, int32_t partition)
 
 static void send_create(struct sim_client *c)
 {
-    struct sim_request *r = request_new(c, CATALOG_CREATE_TOPICS, 19, 7);
+    struct sim_request *r = new_request(c, CATALOG_CREATE_TOPICS, 19, 7);
     struct create_topics_request *m = ARENA_NEW(&r->arena, struct create_topics_request, 1);
     wire_init(&wire_create_topics_request, m);
     m->topics.v = ARENA_NEW(&r->arena, struct create_topics_request_creatable_topic, 1);
@@ -543,32 +474,25 @@ static void understand(struct sim_client *c, const struct reply *a)
     }
 }
 
-static bool elsewhere(int16_t error)
+static void answer_arrives(struct sim_request *r)
 {
-    return error == LOAD_IN_PROGRESS || error == NOT_AVAILABLE || error == NOT_COORDINATOR || error == 41 || error == 3;
-}
-
-static void answer_arrives(struct sim *sim, void *arg, uint64_t tag)
-{
-    (void)tag;
-    struct sim_request *r = arg;
-    struct sim_client *c = r->client;
-    if (c->serial != r->serial) {
-        request_free(r);
+    struct sim *sim = r->sim;
+    struct sim_client *c = r->owner;
+    struct reply reply = {.kind = r->request.op.kind, .serial = r->serial};
+    if (c->serial != r->serial)
         return;
-    }
+    read_answer(&reply, reply.kind, r->answer);
     c->serial = 0;
-    if (elsewhere(r->reply->error)) {
+    if (request_elsewhere(reply.error) || reply.error == UNKNOWN_TOPIC) {
         if (c->leaving) /* an entry in flight when office was lost may still be committed */
             gone(c);
-        c->node = r->reply->error == LOAD_IN_PROGRESS ? c->node : 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        c->node = reply.error == LOAD_IN_PROGRESS ? c->node : 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
         think_at(c, sim->now_us + sim_between(sim, 1000, 20000));
     } else {
-        understand(c, r->reply);
+        understand(c, &reply);
         if (!sim->failed)
             think_at(c, sim->now_us + sim_between(sim, 100, 3000));
     }
-    request_free(r);
 }
 
 /* ---- what to do next ---- */

@@ -5,7 +5,16 @@
 
 #include "world.h"
 
-enum input_kind { INPUT_MESSAGE, INPUT_PEER, INPUT_PERSISTED, INPUT_JOB, INPUT_REQUEST, INPUT_TRANSFER };
+enum input_kind {
+    INPUT_MESSAGE,
+    INPUT_PEER,
+    INPUT_PERSISTED,
+    INPUT_JOB,
+    INPUT_REQUEST,
+    INPUT_TRANSFER,
+    INPUT_GROUP_JOB,
+    INPUT_TOPICS_CREATED
+};
 
 struct sim_input {
     struct sim_input *next;
@@ -15,6 +24,8 @@ struct sim_input {
     int result;
     struct core_job *job;
     struct sim_request *request;
+    struct group_job *group_job;
+    uint64_t token;
     struct bytes data; /* behind the struct */
 };
 
@@ -56,6 +67,16 @@ void node_submit(struct sim_node *n, struct sim_request *request)
 void node_transfer(struct sim_node *n, uint32_t shard)
 {
     add_input(n, (struct sim_input){.kind = INPUT_TRANSFER, .node = shard}, BYTES_NULL);
+}
+
+void node_job_done(struct sim_node *n, struct group_job *job)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_GROUP_JOB, .group_job = job}, BYTES_NULL);
+}
+
+void node_topics_created(struct sim_node *n, uint64_t token, const char *failure)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_TOPICS_CREATED, .token = token}, bytes_of_str(str_of(failure)));
 }
 
 /* ---- the host of the core ---- */
@@ -151,6 +172,8 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
     sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
     expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
+    if (role == REPLICA_SERVING)
+        streams_look(n, shard);
 }
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
 {
@@ -244,6 +267,7 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
 {
     struct sim_node *n = ctx;
     expiry_decided(n, shard, op, out);
+    streams_decided(n, op, out);
     if (op->kind == GROUP_RETENTION && out->records.len > 0)
         check_group_gone(n->sim, op->group_id);
     bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE ||
@@ -270,7 +294,20 @@ static void make_coord(struct sim_node *n)
                      .node_count = (int32_t)n->sim->options.nodes,
                      .max_groups = 100000,
                      .max_members = 100000,
-                     .max_state_bytes = 1 << 30},
+                     .max_state_bytes = 1 << 30,
+                     .streams = {.session_timeout_ms = SIM_SESSION_MS,
+                                 .heartbeat_interval_ms = 300,
+                                 .assignment_interval_ms = 200,
+                                 .initial_rebalance_delay_ms = 100,
+                                 .max_size = 100,
+                                 .num_standby_replicas = SIM_STANDBYS,
+                                 .acceptable_recovery_lag = 10,
+                                 .task_offset_interval_ms = 1000,
+                                 .rack_aware_assignment_tags = STR(""),
+                                 .assignor_offload = true,
+                                 .initialize_timeout_ms = -1,
+                                 .max_subtopologies = 100,
+                                 .max_topology_topics = 100}},
         .shard_count = SIM_SHARDS,
         .entry_max_bytes = 1 << 20,
         .election_timeout_us = SIM_ELECTION_US,
@@ -278,9 +315,17 @@ static void make_coord(struct sim_node *n)
         .retention_check_us = 5000000,
         .commit_timeout_us = 1000000,
         .max_parked = 10000,
+        .max_jobs = 2,
+        .max_creations = 4,
     };
-    struct coord_events events = {
-        .ctx = n, .draw_id = draw_id, .wall_ms = wall_ms, .close_connection = close_connection, .fatal = on_fatal, .decided = decided};
+    struct coord_events events = {.ctx = n,
+                                  .draw_id = draw_id,
+                                  .wall_ms = wall_ms,
+                                  .close_connection = close_connection,
+                                  .fatal = on_fatal,
+                                  .decided = decided,
+                                  .run_job = errands_run_job,
+                                  .create_topics = errands_create_topics};
     MUSTER_CHECK(coord_new(&n->coord, &options, &events) == 0);
     coord_replica_events(n->coord, &n->coord_events);
 }
@@ -398,6 +443,8 @@ static void drop_inbox(struct sim_node *n)
         n->inbox = input->next;
         if (input->kind == INPUT_REQUEST)
             request_lost(input->request);
+        if (input->kind == INPUT_GROUP_JOB)
+            group_job_free(input->group_job);
         free(input);
     }
     n->inbox_end = &n->inbox;
@@ -478,6 +525,13 @@ static void take_input(struct sim_node *n, struct sim_input *input)
         break;
     case INPUT_TRANSFER:
         (void)replica_transfer(n->core, input->node, 0);
+        break;
+    case INPUT_GROUP_JOB:
+        coord_job_done(n->coord, input->group_job);
+        break;
+    case INPUT_TOPICS_CREATED:
+        coord_topics_created(n->coord, input->token,
+                             input->data.len > 0 ? (struct str){(const char *)input->data.ptr, input->data.len} : STR_NULL);
         break;
     }
 }

@@ -121,6 +121,11 @@ static void make_identity(struct sim *sim)
     }
 }
 
+static bool settled(struct sim *sim, char *why, size_t why_len)
+{
+    return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len);
+}
+
 /* After the faults: everybody is up, and every group must settle. Then every offset is read once more. */
 static void settle(struct sim *sim)
 {
@@ -129,9 +134,9 @@ static void settle(struct sim *sim)
     faults_heal(sim);
     clients_settle(sim);
     int64_t deadline = sim->now_us + SETTLE_US;
-    while (!sim->failed && sim->now_us < deadline && !clients_settled(sim, why, sizeof(why)))
+    while (!sim->failed && sim->now_us < deadline && !settled(sim, why, sizeof(why)))
         run_until(sim, sim->now_us + 100000);
-    if (!sim->failed && !clients_settled(sim, why, sizeof(why))) {
+    if (!sim->failed && !settled(sim, why, sizeof(why))) {
         for (uint32_t id = 1; id <= sim->options.nodes; id++)
             node_tell(&sim->nodes[id]);
         sim_fail(sim, "not settled %d s after the faults: %s", SETTLE_US / 1000000, why);
@@ -153,7 +158,9 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
         node_init(sim, id);
     for (uint32_t id = 1; id <= options->nodes; id++)
         node_start(&sim->nodes[id]);
+    errands_init(sim);
     clients_start(sim);
+    streams_start(sim);
     if (options->faults)
         faults_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
@@ -166,6 +173,8 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
             sim->events[i].drop(sim->events[i].arg);
     }
     free(sim->clients);
+    streams_fini(sim);
+    errands_fini(sim);
     check_free(sim);
 #define X(name) totals->name += sim->totals.name;
     SIM_TOTALS(X)

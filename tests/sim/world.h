@@ -10,6 +10,10 @@
 #include "mem_port.h"
 
 enum { SIM_NODES_MAX = 5, SIM_SHARDS = 4, SIM_PARTITIONS = 6, SIM_GROUPS_MAX = 8, SIM_CLIENTS_MAX = 48, SIM_ID_MAX = 80 };
+enum { SIM_STREAMS_GROUPS = 4, SIM_STREAMS_MEMBERS = 16, SIM_CREATIONS_MAX = 128 };
+/* A broker-wide number of standby tasks that no process count reaches: it counts for the cost of an assignment, so that groups with a dozen tasks and more
+ * are assigned by jobs, smaller ones within a decision. */
+enum { SIM_STANDBYS = 400 };
 enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_ELECTION_US = 300000 };
 
 #define SIM_TOPIC "orders"
@@ -33,7 +37,8 @@ struct sim_event {
     X(slow_disks) X(torn_tails) X(clock_jumps) X(transfers) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
-    X(unknown_outcomes) X(topics_changed) X(hashes)
+    X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
+    X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_not_ready) X(streams_looks) X(streams_describes)
 /* clang-format on */
 struct sim_totals {
 #define X(name) uint64_t name;
@@ -50,7 +55,18 @@ struct sim_options {
 
 /* ---- nodes (node.c) ---- */
 
-struct sim_request; /* client.c: a request on its way or inside a coord */
+/* A request on its way or inside a coord (request.c). */
+struct sim_node;
+struct sim_request {
+    struct coord_request request;
+    struct arena arena;
+    struct sim *sim;
+    struct sim_node *node; /* that has it, in that life */
+    uint64_t life, serial;
+    const void *answer;
+    void *owner;
+    void (*arrived)(struct sim_request *r); /* the answer has come back; the request is freed behind it */
+};
 
 struct sim_node {
     struct sim *sim;
@@ -87,6 +103,8 @@ struct sim_link {
 };
 struct sim_client;
 struct sim_check;
+struct sim_creation;
+struct sim_streams;
 
 struct sim {
     struct sim_options options;
@@ -99,6 +117,9 @@ struct sim {
     struct sim_link links[SIM_NODES_MAX + 1][SIM_NODES_MAX + 1];
     struct sim_client *clients;
     struct sim_check *check;
+    struct sim_streams *streams;
+    struct sim_creation *creations;
+    uint64_t next_creation;
     struct sim_totals totals;
     struct store_identity identity; /* of node 1; others differ in id and incarnation */
     uint64_t hash;
@@ -129,8 +150,10 @@ void node_receive(struct sim_node *n, uint32_t from, enum core_class class, stru
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
 void node_submit(struct sim_node *n, struct sim_request *request);
 void node_transfer(struct sim_node *n, uint32_t shard);
-void node_tell(struct sim_node *n);    /* where its shards are */
-void node_collect(struct sim_node *n); /* adds its counters to the totals */
+void node_job_done(struct sim_node *n, struct group_job *job);
+void node_topics_created(struct sim_node *n, uint64_t token, const char *failure); /* failure "": none */
+void node_tell(struct sim_node *n);                                                /* where its shards are */
+void node_collect(struct sim_node *n);                                             /* adds its counters to the totals */
 
 /* network.c */
 bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class class, struct bytes data);
@@ -147,8 +170,27 @@ void clients_start(struct sim *sim);
 void clients_settle(struct sim *sim); /* from now on nobody dies or leaves */
 void clients_final_reads(struct sim *sim);
 bool clients_settled(struct sim *sim, char *why, size_t why_len);
+
+/* request.c */
+struct sim_request *request_new(struct sim *sim, void *owner, void (*arrived)(struct sim_request *), enum group_op_kind kind,
+                                int16_t api_key, int16_t version);
+void request_send(struct sim_request *r, uint32_t node);
 void request_enter(struct sim_request *request, struct sim_node *n); /* it has reached the node: into coord */
 void request_lost(struct sim_request *request);                      /* it never will */
+bool request_elsewhere(int16_t error);                               /* somebody else may answer, or the same node a little later */
+
+/* errands.c: what coord asks its owner to do outside; ctx is the node */
+void errands_init(struct sim *sim);
+void errands_fini(struct sim *sim);
+void errands_run_job(void *ctx, struct group_job *job);
+void errands_create_topics(void *ctx, uint64_t token, const struct create_topics_request *request);
+
+/* streams.c, streams_check.c: applications of Kafka Streams, the topics they need, and who looks at them */
+void streams_start(struct sim *sim);
+void streams_fini(struct sim *sim);
+bool streams_settled(struct sim *sim, char *why, size_t why_len);
+void streams_look(struct sim_node *n, uint32_t shard); /* it has just taken office */
+void streams_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
 
 /* expiry.c: a session ends only after the member was silent for all of it, by a clock that stands still while a node cannot know. */
 void expiry_turn(struct sim_node *n);                   /* a turn begins */

@@ -182,6 +182,30 @@ static void test_a_silent_member_expires(void **state)
     world_free(w);
 }
 
+/* A commit keeps its member's session, from when it arrives and not only once it is stored: here in the turn in which the session would be over. */
+static void test_a_commit_counts_when_it_arrives(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        struct world *w = serving_world(1);
+        struct str member;
+        struct call *j = stable_member(w, "g", &member);
+        silence(w, 9);
+        turn_begin(w, later ? SECOND - 100 * MS : SECOND); /* the session lasts ten */
+        struct call *c = commit_as(w, "g", member, 1);
+        turn_end(w);
+        turn_begin(w, 200 * MS);
+        turn_end(w); /* the entry is not stored yet */
+        settle(w);
+        assert_int_equal(commit_error(c), 0);
+        turn_begin(w, 1);
+        assert_int_equal(heartbeat_error(w, member), 0);
+        call_free(c);
+        call_free(j);
+        world_free(w);
+    }
+}
+
 static void test_nobody_expires_while_the_majority_is_silent(void **state)
 {
     (void)state;
@@ -252,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_a_handover_holds_requests),
         cmocka_unit_test(test_a_request_too_large_fails_alone),
         cmocka_unit_test(test_a_silent_member_expires),
+        cmocka_unit_test(test_a_commit_counts_when_it_arrives),
         cmocka_unit_test(test_nobody_expires_while_the_majority_is_silent),
         cmocka_unit_test(test_a_stalled_loop_expires_nobody),
         cmocka_unit_test(test_a_new_leader_gives_a_full_session),

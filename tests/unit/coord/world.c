@@ -216,12 +216,15 @@ struct call *heartbeat(struct world *w, const char *group, struct str member, in
     return c;
 }
 
-struct call *commit_with(struct world *w, const char *group, int64_t offset, struct str metadata)
+static struct call *commit_from(struct world *w, const char *group, int64_t offset, struct str metadata, struct str member,
+                                int32_t generation)
 {
     struct call *c = call_new(GROUP_OFFSET_COMMIT, 8, 8, group);
     struct offset_commit_request *m = ARENA_NEW(&c->arena, struct offset_commit_request, 1);
     wire_init(&wire_offset_commit_request, m);
     m->group_id = str_of(group);
+    m->member_id = arena_str(&c->arena, member);
+    m->generation_id_or_member_epoch = generation;
     m->topics.v = ARENA_NEW(&c->arena, struct offset_commit_request_topic, 1);
     m->topics.len = 1;
     m->topics.v[0].name = STR("t");
@@ -231,6 +234,16 @@ struct call *commit_with(struct world *w, const char *group, int64_t offset, str
     c->request.op.request = m;
     coord_submit(w->coord, &c->request);
     return c;
+}
+
+struct call *commit_with(struct world *w, const char *group, int64_t offset, struct str metadata)
+{
+    return commit_from(w, group, offset, metadata, STR(""), -1);
+}
+
+struct call *commit_as(struct world *w, const char *group, struct str member, int32_t generation)
+{
+    return commit_from(w, group, 1, STR(""), member, generation);
 }
 
 struct call *commit(struct world *w, const char *group, int64_t offset)

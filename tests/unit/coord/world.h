@@ -56,6 +56,7 @@ struct call *sync_group(struct world *w, const char *group, struct str member, i
 struct call *heartbeat(struct world *w, const char *group, struct str member, int32_t generation);
 struct call *commit(struct world *w, const char *group, int64_t offset);
 struct call *commit_with(struct world *w, const char *group, int64_t offset, struct str metadata);
+struct call *commit_as(struct world *w, const char *group, struct str member, int32_t generation); /* a member's */
 struct call *fetch(struct world *w, const char *group);
 /* One member of a group, joined and synced; *ret_member lives as long as the call returned. */
 struct call *stable_member(struct world *w, const char *group, struct str *ret_member);
