@@ -12,6 +12,8 @@ final class Story {
     }
 
     static final class Failed extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
         Failed(String text) {
             super(text);
         }
