@@ -455,8 +455,7 @@ static struct str topic_together(const struct catalog *c, struct str topic, cons
     return STR_NULL;
 }
 
-/* The definition with the bounds that this node's settings give. */
-static struct config_definition within_limits(const struct config_definition *def, const struct group_settings *settings)
+struct config_definition config_within_limits(const struct config_definition *def, const struct group_settings *settings)
 {
     const struct streams_settings *s = &settings->streams;
     struct config_definition d = *def;
@@ -488,6 +487,33 @@ static struct config_definition within_limits(const struct config_definition *de
     return d;
 }
 
+/* What a group will have: its own value as stored or as changed, else the node's. */
+static int64_t group_number(const struct catalog *c, struct str group, const struct config_changes *changes, struct str name, int32_t nodes,
+                            bool *ret_changed)
+{
+    const struct config *stored = config_find(c, RESOURCE_GROUP, group, name);
+    struct str text = stored != NULL ? stored->value : STR_NULL;
+    int64_t value = nodes;
+    for (int32_t i = 0; i < changes->len; i++) {
+        if (str_eq(changes->v[i].name, name)) {
+            text = changes->v[i].value;
+            *ret_changed = true;
+        }
+    }
+    return config_number(text, &value) ? value : nodes;
+}
+
+static struct str group_together(const struct catalog *c, const struct group_settings *settings, struct str group,
+                                 const struct config_changes *changes)
+{
+    bool changed = false;
+    const struct streams_settings *s = &settings->streams;
+    int64_t session = group_number(c, group, changes, STR("streams.session.timeout.ms"), s->session_timeout_ms, &changed);
+    int64_t heartbeat = group_number(c, group, changes, STR("streams.heartbeat.interval.ms"), s->heartbeat_interval_ms, &changed);
+    return changed && session <= heartbeat ? STR("streams.session.timeout.ms must be greater than streams.heartbeat.interval.ms")
+                                           : STR_NULL;
+}
+
 struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
                                   const struct config_changes *changes, struct arena *arena)
 {
@@ -504,10 +530,10 @@ struct str config_changes_problem(const struct catalog *c, const struct group_se
         if (str_is_null(change->value)) {
             continue;
         }
-        struct config_definition def = within_limits(change->def, settings);
+        struct config_definition def = config_within_limits(change->def, settings);
         if (!config_value_check(&def, change->value, arena, &value, &problem)) {
             return problem;
         }
     }
-    return resource_type == RESOURCE_TOPIC ? topic_together(c, resource, changes, arena) : STR_NULL;
+    return resource_type == RESOURCE_TOPIC ? topic_together(c, resource, changes, arena) : group_together(c, settings, resource, changes);
 }

@@ -100,6 +100,8 @@ struct config_changes {
     struct config_change *v;
     int32_t len;
 };
+/* The definition with the bounds that this node's settings give. */
+struct config_definition config_within_limits(const struct config_definition *def, const struct group_settings *settings);
 /* Checks every new value, then those that must fit together. Null when all is well, otherwise the problem. */
 struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
                                   const struct config_changes *changes, struct arena *arena);

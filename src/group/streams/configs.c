@@ -23,17 +23,29 @@ static const struct number_field {
     {"streams.task.offset.interval.ms", false, offsetof(struct streams_configs, task_offset_interval_ms)},
 };
 
-static bool set_number(struct streams_configs *to, struct str name, struct str value)
+/* A node's bounds may have become narrower since the value was accepted; settings without bounds (max_session_timeout_ms 0) have none. */
+static int64_t within(const struct config_definition *def, const struct group_settings *settings, int64_t number)
+{
+    struct config_definition d = config_within_limits(def, settings);
+    if (!d.bounded || settings->streams.max_session_timeout_ms == 0) {
+        return number;
+    }
+    return number < d.low ? d.low : number > d.high ? d.high : number;
+}
+
+static bool set_number(struct streams_configs *to, const struct config_definition *def, const struct group_settings *settings,
+                       struct str value)
 {
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         int64_t number = 0;
-        if (!str_eq(name, str_of(numbers[i].name))) {
+        if (!str_eq(str_of(def->name), str_of(numbers[i].name))) {
             continue;
         }
         if (!config_number(value, &number)) {
             return true;
         }
         char *field = (char *)to + numbers[i].offset;
+        number = within(def, settings, number);
         if (numbers[i].wide) {
             memcpy(field, &number, sizeof(number));
         } else if (number >= INT32_MIN && number <= INT32_MAX) {
@@ -61,16 +73,16 @@ static void set_word(struct streams_configs *to, struct str name, struct str wor
 }
 
 /* A stored value that is not one (written by a later release, say) is as if it were not there. */
-static void set_own(struct streams_configs *to, const struct config *config, struct arena *arena)
+static void set_own(struct streams_configs *to, const struct config *config, const struct group_settings *settings, struct arena *arena)
 {
     const struct config_definition *def = config_definition_find(RESOURCE_GROUP, config->name);
     struct str value;
     struct str problem;
-    if (def == NULL || set_number(to, config->name, config->value) || !config_value_check(def, config->value, arena, &value, &problem)) {
+    if (def == NULL || set_number(to, def, settings, config->value) || !config_value_check(def, config->value, arena, &value, &problem)) {
         return;
     }
     if (str_eq(config->name, STR("streams.rack.aware.assignment.tags"))) {
-        to->tags = config_list(arena_str(arena, value), arena);
+        to->tags = config_list(value, arena); /* which lies in the arena, as every list that was checked */
     } else {
         set_word(to, config->name, value);
     }
@@ -98,6 +110,6 @@ void streams_configs(const struct group_set *catalog, const struct group_setting
     const struct config *own = config_at(catalog->catalog, RESOURCE_GROUP, group_id, prefix);
     for (; own != NULL && own->name.len > prefix.len && memcmp(own->name.ptr, prefix.ptr, (size_t)prefix.len) == 0;
          own = config_next(own)) {
-        set_own(ret, own, arena);
+        set_own(ret, own, settings, arena);
     }
 }

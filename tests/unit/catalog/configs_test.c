@@ -180,6 +180,31 @@ void test_group_values(void **state)
     }
 }
 
+/* As seen on Kafka 4.4.0 with the same bounds. */
+void test_group_timeouts_together(void **state)
+{
+    static const char session[] = "streams.session.timeout.ms";
+    static const char heartbeat[] = "streams.heartbeat.interval.ms";
+    static const char refused[] = "g 40 streams.session.timeout.ms must be greater than streams.heartbeat.interval.ms";
+    struct fixture *f = *state;
+    f->world.settings.streams.min_session_timeout_ms = 6000;
+    f->world.settings.streams.max_heartbeat_interval_ms = 8000;
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "7000"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "7500"), refused);
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "7000"), refused);
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "6999"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "6999"), refused);
+    assert_string_equal(alter(f, GROUP, "g", session, DELETE, NULL), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "8000"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "8000"), refused);
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, DELETE, NULL), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "6000"), "g 0"); /* the node's interval is 5000 */
+    f->world.settings.streams.heartbeat_interval_ms = 6000;
+    assert_string_equal(alter(f, GROUP, "g", "streams.num.standby.replicas", SET, "1"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "6001"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "6000"), refused);
+}
+
 void test_resources(void **state)
 {
     struct fixture *f = *state;

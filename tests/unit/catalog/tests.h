@@ -18,6 +18,7 @@
     X(test_set_end)                                                                                                                        \
     X(test_topic_values)                                                                                                                   \
     X(test_group_values)                                                                                                                   \
+    X(test_group_timeouts_together)                                                                                                        \
     X(test_resources)                                                                                                                      \
     X(test_configs_within_the_budget)                                                                                                      \
     X(test_operations)                                                                                                                     \

@@ -160,6 +160,41 @@ static void bad_ones(void **state)
     assert_nodes_own(&f->configs);
 }
 
+/* Kafka 4.4.0, started again with narrower bounds, tells members the bound and describes the value that was set. */
+static void bounds(void **state)
+{
+    struct fixture *f = *state;
+    struct streams_settings *s = &f->settings.streams;
+    static const char *const own[][2] = {
+        {"streams.session.timeout.ms", "70000"},     {"streams.heartbeat.interval.ms", "100"}, {"streams.assignment.interval.ms", "9000"},
+        {"streams.num.standby.replicas", "3"},       {"streams.num.warmup.replicas", "9"},     {"streams.task.offset.interval.ms", "1"},
+        {"streams.initial.rebalance.delay.ms", "1"}, {"streams.acceptable.recovery.lag", "1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        set(f, "g", own[i][0], own[i][1]);
+    }
+    look(f, "g");
+    assert_int_equal(f->configs.session_timeout_ms, 70000); /* no bounds */
+    assert_int_equal(f->configs.num_standby_replicas, 3);
+    s->min_session_timeout_ms = 45000;
+    s->max_session_timeout_ms = 60000;
+    s->min_heartbeat_interval_ms = 5000;
+    s->max_heartbeat_interval_ms = 15000;
+    s->max_assignment_interval_ms = 8000;
+    s->max_standby_replicas = 0;
+    s->max_warmup_replicas = 5;
+    s->min_task_offset_interval_ms = 15000;
+    look(f, "g");
+    assert_int_equal(f->configs.session_timeout_ms, 60000);
+    assert_int_equal(f->configs.heartbeat_interval_ms, 5000);
+    assert_int_equal(f->configs.assignment_interval_ms, 8000);
+    assert_int_equal(f->configs.num_standby_replicas, 0);
+    assert_int_equal(f->configs.num_warmup_replicas, 5);
+    assert_int_equal(f->configs.task_offset_interval_ms, 15000);
+    assert_int_equal(f->configs.initial_rebalance_delay_ms, 1);
+    assert_int_equal(f->configs.acceptable_recovery_lag, 1);
+}
+
 /* What a decision keeps does not point into the state. */
 static void tags_are_copied(void **state)
 {
@@ -175,7 +210,7 @@ int run_configs_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(without_own, setup, teardown),     cmocka_unit_test_setup_teardown(own_ones, setup, teardown),
         cmocka_unit_test_setup_teardown(words, setup, teardown),           cmocka_unit_test_setup_teardown(bad_ones, setup, teardown),
-        cmocka_unit_test_setup_teardown(tags_are_copied, setup, teardown),
+        cmocka_unit_test_setup_teardown(tags_are_copied, setup, teardown), cmocka_unit_test_setup_teardown(bounds, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
