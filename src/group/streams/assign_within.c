@@ -59,6 +59,7 @@ static int64_t level_of(struct assign_scale *scale, int64_t more, int64_t *ret_t
             break;
         }
     }
+    MUSTER_CHECK(members > 0);
     int64_t level = (sum + more + members - 1) / members;
     *ret_tops = sum + more - (level - 1) * members;
     return level;

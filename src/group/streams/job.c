@@ -34,13 +34,12 @@ static void prepare_assign(struct group_job *job, const struct streams *s, const
     arena_fini(&scratch);
 }
 
-/* Whether the group has something to do of that kind. */
-static bool is_due(const struct streams *s, enum group_job_kind kind)
+/* Whether the group, with that topology or none, has something to do of that kind. */
+static bool is_due(const struct streams *s, const topology *t, enum group_job_kind kind)
 {
     if (kind == GROUP_JOB_ASSIGN) {
         return s->member_count > 0 && s->epoch > assignment_epoch(s);
     }
-    const topology *t = s->topology == NULL ? NULL : s->topology->value;
     for (int32_t i = 0; t != NULL && i < t->subtopologies.len; i++) {
         if (t->subtopologies.v[i].source_topic_regex.len > 0) {
             return true;
@@ -52,10 +51,11 @@ static bool is_due(const struct streams *s, enum group_job_kind kind)
 struct group_job *group_job_new(const struct group_set *set, const struct group_op *op, enum group_job_kind kind)
 {
     const struct group *g = group_find(set, op->group_id);
-    if (g == NULL || group_type(g) != GROUP_STREAMS || !is_due(g->streams, kind)) {
+    const struct streams *s = g == NULL || group_type(g) != GROUP_STREAMS ? NULL : g->streams;
+    const topology *t = s == NULL || s->topology == NULL ? NULL : s->topology->value;
+    if (s == NULL || !is_due(s, t, kind)) {
         return NULL;
     }
-    const struct streams *s = g->streams;
     struct arena arena;
     arena_init(&arena, 0);
     struct group_job *job = ARENA_NEW(&arena, struct group_job, 1);
@@ -64,11 +64,11 @@ struct group_job *group_job_new(const struct group_set *set, const struct group_
     job->group_id = arena_str(&job->arena, op->group_id);
     job->stamp = (struct job_stamp){.epoch = s->epoch,
                                     .catalog_index = op->catalog == NULL ? 0 : (int64_t)group_set_catalog_index(op->catalog),
-                                    .topology_epoch = s->topology == NULL ? -1 : s->topology->value->epoch};
+                                    .topology_epoch = t == NULL ? -1 : t->epoch};
     if (kind == GROUP_JOB_ASSIGN) {
         prepare_assign(job, s, op);
-    } else {
-        streams_matching(s->topology->value, op->topics, &job->arena, &job->matching);
+    } else if (t != NULL) {
+        streams_matching(t, op->topics, &job->arena, &job->matching);
     }
     return job;
 }

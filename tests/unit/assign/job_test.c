@@ -61,7 +61,7 @@ static const struct holding *target(const struct scene *s, const char *id)
     return NULL;
 }
 
-static bool gets(const struct scene *s, const char *id, enum unit_kind kind, const char *subtopology, int32_t partition)
+static bool receives(const struct scene *s, const char *id, enum unit_kind kind, const char *subtopology, int32_t partition)
 {
     return units_find(target(s, id)->kind[kind], str_of(subtopology), partition) != NULL;
 }
@@ -85,8 +85,8 @@ static void test_names_and_numbers(void **state)
     give(&s, &a->current.kind[UNITS_ACTIVE], "gone", 0); /* nor that */
     give(&s, &a->current.kind[UNITS_STANDBY], "", 0);
     assign(&s);
-    assert_true(gets(&s, "a", UNITS_ACTIVE, "0", 3));
-    assert_true(gets(&s, "a", UNITS_ACTIVE, "1", 1));
+    assert_true(receives(&s, "a", UNITS_ACTIVE, "0", 3));
+    assert_true(receives(&s, "a", UNITS_ACTIVE, "1", 1));
     const struct units *mine = &target(&s, "a")->kind[UNITS_ACTIVE], *others = &target(&s, "b")->kind[UNITS_ACTIVE];
     assert_int_equal(mine->len, 3);
     assert_int_equal(others->len, 3);
@@ -116,7 +116,7 @@ static void test_processes(void **state)
     scene_join(&s, "c", "r");
     assign(&s);
     for (int32_t p = 0; p < 4; p++) { /* the other process has a copy of each */
-        assert_true(gets(&s, "c", UNITS_ACTIVE, "0", p) != gets(&s, "c", UNITS_STANDBY, "0", p));
+        assert_true(receives(&s, "c", UNITS_ACTIVE, "0", p) != receives(&s, "c", UNITS_STANDBY, "0", p));
     }
     s.members[2].idle = true;
     assign(&s);
@@ -141,8 +141,8 @@ static void test_tags(void **state)
     }
     assign(&s);
     for (int32_t p = 0; p < 4; p++) {
-        bool active_x = gets(&s, "a", UNITS_ACTIVE, "0", p) || gets(&s, "b", UNITS_ACTIVE, "0", p);
-        bool standby_x = gets(&s, "a", UNITS_STANDBY, "0", p) || gets(&s, "b", UNITS_STANDBY, "0", p);
+        bool active_x = receives(&s, "a", UNITS_ACTIVE, "0", p) || receives(&s, "b", UNITS_ACTIVE, "0", p);
+        bool standby_x = receives(&s, "a", UNITS_STANDBY, "0", p) || receives(&s, "b", UNITS_STANDBY, "0", p);
         assert_true(active_x != standby_x);
     }
     s.configs.tags.len = 2;
@@ -172,7 +172,7 @@ static void test_lags(void **state)
     assert_false(streams_warm_up_done(&s.view, &s.arena));
     assign(&s);
     assert_int_equal(target(&s, "a")->kind[UNITS_ACTIVE].len, 4);
-    assert_true(gets(&s, "b", UNITS_WARMUP, "0", 3));
+    assert_true(receives(&s, "b", UNITS_WARMUP, "0", 3));
     b->current = *target(&s, "b");
     b->offsets = far;
     b->offset_count = COUNT_OF(far);
@@ -184,7 +184,7 @@ static void test_lags(void **state)
     s.members[2].offset_count = 1;
     assert_true(streams_warm_up_done(&s.view, &s.arena)); /* another of the process knows better: 10 */
     assign(&s);
-    assert_true(gets(&s, "b", UNITS_ACTIVE, "0", 3) || gets(&s, "c", UNITS_ACTIVE, "0", 3));
+    assert_true(receives(&s, "b", UNITS_ACTIVE, "0", 3) || receives(&s, "c", UNITS_ACTIVE, "0", 3));
     s.configs.warm_up = false;
     assert_false(streams_warm_up_done(&s.view, &s.arena));
     arena_fini(&s.arena);
@@ -214,7 +214,7 @@ static void test_standby_has_caught_up(void **state)
     b->offset_count = 1;
     assert_true(streams_warm_up_done(&s.view, &s.arena));
     assign(&s);
-    assert_true(gets(&s, "b", UNITS_ACTIVE, "0", 3));
+    assert_true(receives(&s, "b", UNITS_ACTIVE, "0", 3));
     a->current = *target(&s, "a");
     b->current = *target(&s, "b");
     assert_false(streams_warm_up_done(&s.view, &s.arena)); /* three each */
