@@ -416,10 +416,10 @@ struct str_array streams_readers(struct decision *d, const struct group *g, stru
 int16_t streams_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, const struct str_array *readers,
                                      int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
 int16_t streams_may_fetch(struct decision *d, const struct group *g,
-                          const struct offset_fetch_request_group *request);           /* v9: member and epoch */
+                          const struct offset_fetch_request_group *request);          /* v9: member and epoch */
 bool streams_subscribed(struct decision *d, const struct group *g, struct str topic); /* a member's topology reads it */
 bool streams_subscription_known(const struct group *g);                               /* what it reads is settled */
-void streams_tombstones(struct decision *d, const struct group *g);          /* of every record of the streams group, its own last */
+void streams_tombstones(struct decision *d, const struct group *g); /* of every record of the streams group, its own last */
 int16_t streams_may_delete(const struct group *g);
 const char *streams_state_name(const struct group *g,
                                bool standard); /* standard: as clients of Kafka know it ("NotReady"); else "Initializing" too */
