@@ -21,7 +21,8 @@ enum {
     TOO_LONG = 2,
     RETRY_US = 20 * 1000,
     FIND_LEADER_US = 3 * 1000 * 1000, /* an election takes a fraction of this */
-    FORWARD_US = 10 * 1000 * 1000
+    FORWARD_LEAST_MS = 10 * 1000,     /* for the answer of the node that was asked; as long as the client waits itself, where it says so */
+    FORWARD_MOST_MS = 60 * 1000
 };
 
 static void controller_try(struct api_request *r);
@@ -88,6 +89,26 @@ static bool send_request(struct api_request *r, uint32_t node)
     return sent;
 }
 
+static int64_t patience_us(const struct api_request *r)
+{
+    int64_t ms = 0;
+    switch (r->row->key) {
+    case API_KEY_CREATE_TOPICS:
+        ms = ((const struct create_topics_request *)r->request)->timeout_ms;
+        break;
+    case API_KEY_CREATE_PARTITIONS:
+        ms = ((const struct create_partitions_request *)r->request)->timeout_ms;
+        break;
+    case API_KEY_DELETE_TOPICS:
+        ms = ((const struct delete_topics_request *)r->request)->timeout_ms;
+        break;
+    default:
+        break;
+    }
+    ms = ms > FORWARD_LEAST_MS ? ms : FORWARD_LEAST_MS;
+    return 1000 * (ms < FORWARD_MOST_MS ? ms : FORWARD_MOST_MS);
+}
+
 void api_forward(struct api_request *r, uint32_t node, void (*failed)(struct api_request *r))
 {
     struct api *a = r->api;
@@ -96,7 +117,7 @@ void api_forward(struct api_request *r, uint32_t node, void (*failed)(struct api
     r->forward_failed = failed;
     r->forward_next = a->forwards;
     a->forwards = r;
-    wait_arm(r, a->now_us + FORWARD_US, forward_timeout);
+    wait_arm(r, a->now_us + patience_us(r), forward_timeout);
     a->stats.forwarded++;
     if (!send_request(r, node)) {
         forward_fail(r);

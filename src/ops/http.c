@@ -140,6 +140,21 @@ static void on_read(uv_stream_t *stream, ssize_t nread, const uv_buf_t *buf)
     }
 }
 
+/* Whoever opened a connection first and has not asked yet, or else has not taken its answer, makes room: silent connections must not keep out those who ask. */
+static void make_room(struct ops *o)
+{
+    struct client *c, *oldest = NULL;
+    TAILQ_FOREACH(c, &o->clients, link)
+    {
+        if (!uv_is_closing((uv_handle_t *)&c->tcp) && (oldest == NULL || (oldest->answered && !c->answered))) {
+            oldest = c;
+        }
+    }
+    if (oldest != NULL) {
+        client_close(oldest);
+    }
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
     struct ops *o = listener->data;
@@ -150,12 +165,14 @@ static void on_connection(uv_stream_t *listener, int status)
     c->ops = o;
     c->tcp.data = c;
     c->since_ms = uv_now(o->loop);
+    if (o->client_count >= MAX_CLIENTS) {
+        make_room(o);
+    }
     uv_tcp_init(o->loop, &c->tcp);
     TAILQ_INSERT_TAIL(&o->clients, c, link);
     o->client_count++;
     o->handles++;
-    if (uv_accept(listener, (uv_stream_t *)&c->tcp) < 0 || o->client_count > MAX_CLIENTS ||
-        uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) < 0) {
+    if (uv_accept(listener, (uv_stream_t *)&c->tcp) < 0 || uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) < 0) {
         client_close(c);
     }
 }

@@ -113,10 +113,29 @@ static void test_nobody_leads(void **state)
     slot_free(slot);
 }
 
+/* Silence is waited for as long as the client waits, at least 10 s and at most 60. */
+static void test_leader_is_silent_for_long(void **state)
+{
+    static const int32_t cases[][2] = {{25000, 25000}, {3000, 10000}, {600000, 60000}, {-1, 10000}};
+    struct world *w = *state;
+    struct create_topics_request request = create_request();
+    lead(w, 2);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        request.timeout_ms = cases[i][0];
+        struct net_slot *slot = slot_ask(w, API_KEY_CREATE_TOPICS, 7, &request);
+        world_pass(w, cases[i][1] - 1);
+        assert_false(slot->answered);
+        world_pass(w, 2);
+        assert_int_equal(created_error(w, slot, 7), 7);
+        slot_free(slot);
+    }
+}
+
 static void test_leader_is_silent(void **state)
 {
     struct world *w = *state;
     struct create_topics_request request = create_request();
+    request.timeout_ms = 5000;
     lead(w, 2);
     struct net_slot *slot = slot_ask(w, API_KEY_CREATE_TOPICS, 7, &request);
     world_pass(w, 9000);
@@ -467,6 +486,7 @@ const struct CMUnitTest forward_tests[] = {
     TEST(test_leader_changes_on_the_way),
     TEST(test_nobody_leads),
     TEST(test_leader_is_silent),
+    TEST(test_leader_is_silent_for_long),
     TEST(test_too_long_to_forward),
     TEST(test_answer_too_long_to_forward),
     TEST(test_client_goes_while_forwarded),

@@ -123,6 +123,49 @@ static void test_other_requests(void **state)
     assert_string_equal(talk(w, large, 6000), "");
 }
 
+static int connect_silently(struct world *w)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+    for (int i = 0; i < 3; i++) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+    }
+    return fd;
+}
+
+static bool is_ended(int fd)
+{
+    char byte;
+    return recv(fd, &byte, 1, 0) == 0;
+}
+
+/* As many as there may be say nothing: who asks is served all the same, in the place of the one that was silent longest. */
+static void test_silent_clients_keep_nobody_out(void **state)
+{
+    enum { SILENT = 64 };
+    struct world *w = *state;
+    int fds[SILENT];
+    for (int i = 0; i < SILENT; i++) {
+        fds[i] = connect_silently(w);
+    }
+    assert_false(is_ended(fds[0]));
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(strstr(talk(w, "GET /metrics HTTP/1.1\r\n\r\n", 100), "200 OK"));
+    }
+    assert_true(is_ended(fds[0]));
+    int ended = 0;
+    for (int i = 0; i < SILENT; i++) {
+        ended += is_ended(fds[i]);
+        close(fds[i]);
+    }
+    assert_int_equal(ended, 1); /* the place is free again after each answer */
+    for (int i = 0; i < 10; i++) {
+        uv_run(&w->loop, UV_RUN_NOWAIT);
+    }
+}
+
 static void test_addresses(void **state)
 {
     struct world *w = *state;
@@ -142,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_health, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_requests, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_silent_clients_keep_nobody_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
