@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 {
     int rounds = ROUNDS;
     if (argc == 3 && strcmp(argv[1], "--rounds") == 0) {
-        rounds = atoi(argv[2]);
+        rounds = (int)strtol(argv[2], NULL, 10);
     }
     if (rounds < 1 || rounds > ROUNDS_MOST) {
         fprintf(stderr, "assign [--rounds 1..%d]\n", ROUNDS_MOST);
