@@ -70,7 +70,9 @@ void api_api_versions(struct api_request *r)
         for (size_t i = 0; i < api_row_count; i++) {
             response->api_keys.v[i] = version_of(api_rows[i].key);
         }
-        add_features(r, response);
+        if (r->api->options.streams_groups) {
+            add_features(r, response);
+        }
     } else {
         r->api->stats.error_by_key[r->row_idx]++;
     }

@@ -49,6 +49,9 @@ static struct str failure_of(const struct create_topics_response *answer, struct
 static void created(struct api_request *r, const void *response)
 {
     const struct creation *c = r->state;
+    if (r->gone) { /* the node ends: whoever asked is no more */
+        return;
+    }
     c->done(c->ctx, c->token, response != NULL ? failure_of(response, r->arena) : STR("no answer"));
 }
 

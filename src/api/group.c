@@ -34,14 +34,19 @@ static bool needs_group_id(enum group_op_kind kind)
     return kind == GROUP_JOIN || kind == GROUP_SYNC || kind == GROUP_HEARTBEAT || kind == GROUP_LEAVE;
 }
 
+static void refuse_here(struct api_request *r, int16_t error)
+{
+    struct group_out out;
+    group_refuse(&r->coord.op, error, r->arena, &out);
+    r->api->stats.error_by_key[r->row_idx]++;
+    api_answer(r, out.answer);
+}
+
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id)
 {
     api_fill_coord(r, &r->coord, kind, group_id, r->request);
     if (needs_group_id(kind) && group_id.len == 0) {
-        struct group_out out;
-        group_refuse(&r->coord.op, KAFKA_INVALID_GROUP_ID, r->arena, &out);
-        r->api->stats.error_by_key[r->row_idx]++;
-        api_answer(r, out.answer);
+        refuse_here(r, KAFKA_INVALID_GROUP_ID);
         return;
     }
     r->coord.done = group_done;
@@ -50,6 +55,16 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
     r->api->submitted = true;
     api_ref(r);
     coord_submit(r->api->coord, &r->coord);
+}
+
+void api_streams_group(struct api_request *r, enum group_op_kind kind, struct str group_id)
+{
+    if (r->api->options.streams_groups) {
+        api_group(r, kind, group_id);
+    } else {
+        api_fill_coord(r, &r->coord, kind, group_id, r->request);
+        refuse_here(r, KAFKA_UNSUPPORTED_VERSION);
+    }
 }
 
 /* ---- many groups ---- */

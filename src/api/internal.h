@@ -171,6 +171,8 @@ void *api_response(struct api_request *r);                        /* an initiali
 /* ---- group.c: requests about groups ---- */
 void api_fill_coord(struct api_request *r, struct coord_request *c, enum group_op_kind kind, struct str group_id, const void *request);
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id); /* answers with what coord says */
+/* The same; refused where streams groups are not served. */
+void api_streams_group(struct api_request *r, enum group_op_kind kind, struct str group_id);
 /* Whether so many groups are more than one request may name; then its connection is closed. */
 bool api_too_many_groups(struct api_request *r, int32_t count);
 /* The same question about many groups: group_of names each, join makes the answer of r->fan->answers. */

@@ -15,7 +15,7 @@ void api_streams_group_heartbeat(struct api_request *r)
 {
     const struct streams_group_heartbeat_request *request = r->request;
     if (!is_blank(request->group_id)) {
-        api_group(r, GROUP_STREAMS_HEARTBEAT, request->group_id);
+        api_streams_group(r, GROUP_STREAMS_HEARTBEAT, request->group_id);
         return;
     }
     struct streams_group_heartbeat_response *response = api_response(r);

@@ -81,7 +81,7 @@ STRING(rack, "broker.rack", "", NONE,
 SECTION(classic, "Classic groups")
 
 LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic,streams", "classic|streams", NONE,
-      "Group protocols this node serves. Kafka's default also names consumer, which is not served yet.")
+      "Group protocols this node serves; classic is served whether it is named or not. Kafka's default also names consumer, which is not served yet.")
 INT32(group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
       "How long the first rebalance of an empty group waits for more members; each that comes prolongs it up to the rebalance timeout.")
 INT32(group_min_session_timeout_ms, "group.min.session.timeout.ms", 6000, 1, 2147483647, NONE,

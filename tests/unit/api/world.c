@@ -346,6 +346,7 @@ int world_setup(void **state)
         .peer_count = NODES,
         .apply_wait_us = 0,
         .request_max_groups = 2000,
+        .streams_groups = true,
         .broker_values = {NULL, no_value, no_key},
         .settings = &w->settings,
     };
