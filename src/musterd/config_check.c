@@ -274,6 +274,29 @@ static int check_order(const struct config *c, const char *low, int64_t factor, 
     return rc;
 }
 
+/* A node's own values lie within the bounds it sets for groups, as with Kafka. */
+static int check_streams(const struct config *c, struct buf *errors)
+{
+    static const char *const orders[][2] = {
+        {"group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms"},
+        {"group.streams.min.session.timeout.ms", "group.streams.session.timeout.ms"},
+        {"group.streams.session.timeout.ms", "group.streams.max.session.timeout.ms"},
+        {"group.streams.min.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms"},
+        {"group.streams.heartbeat.interval.ms", "group.streams.max.heartbeat.interval.ms"},
+        {"group.streams.min.assignment.interval.ms", "group.streams.assignment.interval.ms"},
+        {"group.streams.assignment.interval.ms", "group.streams.max.assignment.interval.ms"},
+        {"group.streams.num.standby.replicas", "group.streams.max.standby.replicas"},
+        {"group.streams.num.warmup.replicas", "group.streams.max.warmup.replicas"},
+        {"group.streams.min.task.offset.interval.ms", "group.streams.task.offset.interval.ms"},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < COUNT_OF(orders); i++) {
+        int one = check_order(c, orders[i][0], 1, orders[i][1], errors);
+        rc = rc < 0 ? rc : one;
+    }
+    return rc;
+}
+
 int config_validate(const struct config *c, struct buf *errors)
 {
     const int results[] = {
@@ -283,7 +306,7 @@ int config_validate(const struct config *c, struct buf *errors)
         check_endpoint("muster.peer.listener", c->peer_listener, errors),
         check_endpoint("muster.admin.listener", c->admin_listener, errors),
         check_order(c, "group.min.session.timeout.ms", 1, "group.max.session.timeout.ms", errors),
-        check_order(c, "group.streams.heartbeat.interval.ms", 1, "group.streams.session.timeout.ms", errors),
+        check_streams(c, errors),
         check_order(c, "muster.heartbeat.interval.ms", 2, "muster.election.timeout.ms", errors),
         check_order(c, "muster.entry.max.bytes", 2, "muster.log.segment.bytes", errors),
     };
