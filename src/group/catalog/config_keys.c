@@ -144,10 +144,9 @@ const struct config_definition group_configs[] = {
     ROW("streams.task.offset.interval.ms", "60000", "Time between two reports of task offsets.", RANGE(INT, 1, INT64_MAX),
         SYNONYM("group.streams.task.offset.interval.ms"), LIMITED(TASK_OFFSETS, 15000, INT64_MAX), HIDDEN),
     ROW("streams.topology.initialization", "implicit",
-        "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without one, "
-        "and "
-        "one of them is asked to initialize the group. strict: by StreamsGroupInitialize alone; members that bring another topology are "
-        "fenced.",
+        "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without "
+        "one, and one of them is asked to initialize the group. strict: by StreamsGroupInitialize alone; members that bring another "
+        "topology are fenced.",
         CHOICE("implicit,explicit,strict"), OURS),
     ROW("streams.topology.update", "reject",
         "What becomes of another topology than the group's. reject: its member may not join, as with Kafka. epoch: a higher topology epoch "
@@ -182,12 +181,14 @@ const struct config_definition broker_configs[] = {
     ROW("group.consumer.min.session.timeout.ms", "45000", "Smallest session timeout a group may set.", PLAIN(INT)),
     ROW("group.consumer.session.timeout.ms", "45000", "Time without a heartbeat after which a consumer group's member is dropped.",
         PLAIN(INT)),
-    ROW("group.coordinator.rebalance.protocols", "classic", "Group protocols that are served.", PLAIN(LIST)),
+    ROW("group.coordinator.rebalance.protocols", "classic,streams", "Group protocols that are served.", PLAIN(LIST)),
     ROW("group.initial.rebalance.delay.ms", "3000", "Wait for more members before the first generation of a classic group.", PLAIN(INT)),
     ROW("group.max.session.timeout.ms", "1800000", "Largest session timeout a classic member may ask for.", PLAIN(INT)),
     ROW("group.max.size", "2147483647", "Members a classic group may have.", PLAIN(INT)),
     ROW("group.min.session.timeout.ms", "6000", "Smallest session timeout a classic member may ask for.", PLAIN(INT)),
+    ROW("group.streams.acceptable.recovery.lag", "10000", "Records a task may be behind and still count as caught up.", PLAIN(LONG)),
     ROW("group.streams.assignment.interval.ms", "1000", "Least time between two assignments of a streams group.", PLAIN(INT)),
+    ROW("group.streams.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN)),
     ROW("group.streams.assignors", "sticky", "Assignors of streams groups.", PLAIN(LIST)),
     ROW("group.streams.heartbeat.interval.ms", "5000", "Time between two heartbeats of a streams group's member.", PLAIN(INT)),
     ROW("group.streams.initial.rebalance.delay.ms", "3000", "Wait for more members before the first assignment of a streams group.",
@@ -197,12 +198,18 @@ const struct config_definition broker_configs[] = {
     ROW("group.streams.max.session.timeout.ms", "60000", "Largest session timeout a group may set.", PLAIN(INT)),
     ROW("group.streams.max.size", "2147483647", "Members a streams group may have.", PLAIN(INT)),
     ROW("group.streams.max.standby.replicas", "2", "Most standby tasks a group may set.", PLAIN(INT)),
+    ROW("group.streams.max.warmup.replicas", "20", "Most tasks that warm up at once a group may set.", PLAIN(INT)),
     ROW("group.streams.min.assignment.interval.ms", "0", "Smallest assignment interval a group may set.", PLAIN(INT)),
     ROW("group.streams.min.heartbeat.interval.ms", "5000", "Smallest heartbeat interval a group may set.", PLAIN(INT)),
     ROW("group.streams.min.session.timeout.ms", "45000", "Smallest session timeout a group may set.", PLAIN(INT)),
+    ROW("group.streams.min.task.offset.interval.ms", "15000", "Shortest time between two reports of task offsets a group may set.",
+        PLAIN(INT)),
     ROW("group.streams.num.standby.replicas", "0", "Standby tasks kept of each stateful task.", PLAIN(INT)),
+    ROW("group.streams.num.warmup.replicas", "2", "Tasks of a group that may warm up at once.", PLAIN(INT)),
+    ROW("group.streams.rack.aware.assignment.tags", "", "Client tags that standby tasks are spread over.", PLAIN(LIST)),
     ROW("group.streams.session.timeout.ms", "45000", "Time without a heartbeat after which a streams group's member is dropped.",
         PLAIN(INT)),
+    ROW("group.streams.task.offset.interval.ms", "60000", "Time between two reports of task offsets.", PLAIN(INT)),
     ROW("listeners", "PLAINTEXT://:9092", "Addresses this node listens on.", PLAIN(STRING)),
     ROW("max.connections", "2147483647", "Connections this node takes.", PLAIN(INT)),
     ROW("max.connections.per.ip", "2147483647", "Connections this node takes from one address.", PLAIN(INT)),
