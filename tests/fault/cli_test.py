@@ -50,11 +50,79 @@ def groups(cli, client):
     check_equal((group["state"], group["type"], [m["memberId"] for m in group["members"]]), ("Stable", "classic", [member]), "group")
     rows = {o["partition"]: (o["currentOffset"], o["lag"]) for o in cli.json("offsets", "list", GROUP)["groups"][0]["offsets"]}
     check_equal(rows, {0: (40, 60), 2: (250, 0)}, "offsets")
-    check_equal([g["group"] for g in cli.json("groups", "list")["groups"]], [GROUP], "groups")
+    check_equal([g["group"] for g in cli.json("groups", "list", "--type", "classic")["groups"]], [GROUP], "groups")
     _, err = cli("groups", "delete", GROUP, code=1)
     check("NON_EMPTY_GROUP" in err, err)
     cli("groups", "describe", "nobody", code=1)
     say("groups: listed, described, not deleted while it has a member")
+
+
+STREAMS = "orders-totals"
+TOPOLOGY = {"subtopologies": [
+    {"subtopologyId": "0", "sourceTopics": ["orders"], "repartitionSinkTopics": ["totals-again"]},
+    {"subtopologyId": "1", "repartitionSourceTopics": [{"name": "totals-again", "configs": [{"name": "retention.ms", "value": "-1"}]}],
+     "stateChangelogTopics": [{"name": "totals-store", "replicationFactor": 1}],
+     "copartitionGroups": [{"repartitionSourceTopics": [0]}]}]}
+
+
+def streams_member(client, member):
+    """Joins without a word of the topology but the one that was initialized, until it has tasks."""
+    topology = client.group(STREAMS, "StreamsGroupTopology", 0, lambda v: [v["ErrorCode"]], GroupId=STREAMS)["Subtopologies"]
+    fields = {"GroupId": STREAMS, "MemberId": member, "MemberEpoch": 0, "EndpointInformationEpoch": -1, "RebalanceTimeoutMs": 60000,
+              "Topology": {"Epoch": 0, "Subtopologies": topology}, "ProcessId": member, "ActiveTasks": [], "StandbyTasks": [],
+              "WarmupTasks": []}
+
+    def has_tasks():
+        answer = client.group(STREAMS, "StreamsGroupHeartbeat", 1, lambda v: [v["ErrorCode"]], **fields)
+        check_equal(answer["ErrorCode"], 0, f"heartbeat: {answer['ErrorMessage']}")
+        return bool(answer["ActiveTasks"])
+    until("the member has tasks", has_tasks, 15)
+
+
+def streams(cli, client, folder):
+    wrong, right, missing = folder / "wrong.json", folder / "right.json", folder / "missing.json"
+    wrong.write_text('{"subtopologies": [\n  {"subtopologyId": "0",}\n]}')
+    right.write_text(json.dumps(TOPOLOGY))
+    missing.write_text(json.dumps(TOPOLOGY).replace('"orders"', '"nothing"'))
+    _, err = cli("streams", "initialize", STREAMS, "--topology", wrong, code=2)
+    check("wrong.json: line 2, column" in err, err)
+    _, err = cli("streams", "initialize", STREAMS, "--topology", missing, code=1)
+    check("STREAMS_MISSING_SOURCE_TOPICS" in err and "nothing" in err, err)
+    cli("streams", "topology", STREAMS, code=1)
+    check(cli.json("streams", "initialize", STREAMS, "--topology", right)["initialized"], "not initialized")
+    check_equal([len(t["partitions"]) for t in cli.json("topics", "describe", "totals-again", "totals-store")["topics"]], [4, 4],
+                "internal topics")
+    topology = cli.json("streams", "topology", STREAMS)
+    check_equal((topology["state"], topology["topologyEpoch"], len(topology["subtopologies"])), ("Empty", 0, 2), "topology")
+    right.write_text(json.dumps(topology))
+    cli("streams", "initialize", "orders-copy", "--topology", right)
+    copy = cli.json("streams", "topology", "orders-copy")
+    check_equal((copy["topologyId"], copy["subtopologies"]), (topology["topologyId"], topology["subtopologies"]), "what was printed, read again")
+    streams_member(client, "threads")
+    group = cli.json("groups", "describe", STREAMS)["groups"][0]
+    check_equal((group["type"], group["state"], [m["memberId"] for m in group["members"]]), ("streams", "Stable", ["threads"]), "group")
+    check_equal(sorted({o["topic"] for o in group["offsets"]}), ["orders", "totals-again"], "topics that tasks read")
+    check_equal(sorted(g["group"] for g in cli.json("groups", "list", "--type", "streams")["groups"]), ["orders-copy", STREAMS], "streams groups")
+    out, _ = cli("streams", "describe", STREAMS)
+    check("totals-store(4)" in out and "0[0,1,2,3] 1[0,1,2,3]" in out, out)
+    _, err = cli("groups", "delete", STREAMS, code=1)
+    check("NON_EMPTY_GROUP" in err, err)
+    cli("groups", "delete", "orders-copy")
+    say("streams groups: initialized by hand, copied, joined, described")
+    return group
+
+
+def losing_the_streams_coordinator(cli, cluster, before):
+    """No member says anything: what is described comes from the log alone."""
+    node = before["coordinator"]["id"]
+    cluster.kill(node)
+    after = cli.json("groups", "describe", STREAMS)["groups"][0]
+    check(after["coordinator"]["id"] != node, f"node {node} was killed: {after['coordinator']}")
+    for part in ("state", "epoch", "assignmentEpoch", "topology", "members"):
+        check_equal(after[part], before[part], f"{part} after the kill")
+    cluster.restart(node)
+    cluster.wait()
+    say(f"node {node} killed: the streams group is described by its new coordinator as it was")
 
 
 def losing_a_node(cli, cluster):
@@ -89,7 +157,14 @@ def nobody_answers(cli, cluster):
 def moving_a_shard(cli):
     shard = cli.json("cluster", "status")["shards"][0]
     target = shard["leader"] % 3 + 1
-    moved = cli.json("cluster", "transfer", shard["shard"], "--to", target)
+
+    def handed_over():
+        """None as long as the target, which may have been restarted a moment ago, cannot take it yet."""
+        code, out, err = cli.cluster.muster("cluster", "transfer", shard["shard"], "--to", target, "--json", "--bootstrap",
+                                            cli.cluster.bootstrap())
+        check(code in (0, 1), f"transfer: exit code {code}: {err.strip()}")
+        return json.loads(out) if code == 0 else None
+    moved = until("the shard is handed over", handed_over, 10)
     check_equal((moved["from"], moved["to"]), (shard["leader"], target), "transfer")
     cli("cluster", "transfer", 999, code=1)
     say(f"shard 0 handed from node {moved['from']} to node {moved['to']}")
@@ -153,6 +228,7 @@ def run(test):
     client = cluster.client()
     topics(cli)
     groups(cli, client)
+    losing_the_streams_coordinator(cli, cluster, streams(cli, client, test.folder))
     losing_a_node(cli, cluster)
     moving_a_shard(cli)
     nobody_answers(cli, cluster)
