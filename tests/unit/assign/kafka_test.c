@@ -1,4 +1,5 @@
-/* kafka_test.c: beside what Apache Kafka 4.4.0 did: kafka_steps.txt has joins and leaves of settled groups there.
+/* kafka_test.c: beside what Apache Kafka 4.4.0 did: kafka_steps.txt has joins and leaves there, of settled groups and of such whose
+ * members had not yet all taken what they were to have.
  *
  * Whom it gives the odd task and where among equals a copy goes depends there on the order of hash tables, so only what does not is compared: how many tasks
  * each member has, how many moved, how many copies there are. Where Kafka's own result is uneven (processes with different numbers of members), ours is not. */
@@ -105,7 +106,7 @@ static void test_steps(void **state)
         shape_fini(&step.shape);
     }
     fclose(f);
-    assert_true(same > 300);
+    assert_true(same > 600);
     assert_in_range(uneven, 1, same / 10);
 }
 
