@@ -251,6 +251,37 @@ static void test_a_new_leader_gives_a_full_session(void **state)
     world_free(w);
 }
 
+/* Remaining times go over at a transfer, whatever kinds of timers there are: the one in front is of the newest kind and of a group nobody knows. */
+static void test_a_transfer_hands_remaining_times_over(void **state)
+{
+    (void)state;
+    enum { HEAD = 12, TIMER = 25, IDS = 4 };
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    silence(w, 7);
+    struct buf out, message;
+    uint8_t foreign[TIMER + IDS] = {GROUP_TIMER_ASSIGN};
+    buf_init(&out, 0);
+    buf_init(&message, 0);
+    coord_handover_export(w->coord, 0, &out);
+    assert_true(out.len > HEAD);
+    buf_put(&message, out.ptr, HEAD);
+    buf_put(&message, foreign, sizeof(foreign));
+    buf_put(&message, out.ptr + HEAD, out.len - HEAD);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    turn_begin(w, 1);
+    coord_handover_import(w->coord, 0, (struct bytes){message.ptr, (int32_t)message.len});
+    fake_serve(w->replica, 0, 3);
+    silence(w, 4); /* eleven in all; a full session would have been ten from here */
+    assert_int_equal(heartbeat_error(w, member), 25);
+    buf_fini(&out);
+    buf_fini(&message);
+    call_free(j);
+    world_free(w);
+}
+
 static void test_a_timer_survives_a_disk_that_refuses(void **state)
 {
     (void)state;
@@ -280,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_nobody_expires_while_the_majority_is_silent),
         cmocka_unit_test(test_a_stalled_loop_expires_nobody),
         cmocka_unit_test(test_a_new_leader_gives_a_full_session),
+        cmocka_unit_test(test_a_transfer_hands_remaining_times_over),
         cmocka_unit_test(test_a_timer_survives_a_disk_that_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
