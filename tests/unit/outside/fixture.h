@@ -40,5 +40,6 @@ struct group_out fixture_decide(struct fixture *f, enum group_op_kind kind, int1
 int run_commit_tests(void);
 int run_describe_tests(void);
 int run_initialize_tests(void);
+int run_random_tests(void);
 
 #endif
