@@ -145,9 +145,9 @@ BOOL(streams_assignor_offload_enable, "group.streams.assignor.offload.enable", t
       "Work out large assignments beside the loop.")
 INT32(streams_initialize_timeout_ms, "muster.streams.initialize.timeout.ms", -1, -1, 2147483647, NONE,
       "How long a member that was asked for the topology may take before another one is asked. -1: its own rebalance timeout.")
-INT32(streams_max_subtopologies, "muster.streams.max.subtopologies", 1000, 1, 1000000, NONE,
+INT32(streams_max_subtopologies, "muster.streams.max.subtopologies", 1000, 1, 10000, NONE,
       "Subtopologies one topology may have.")
-INT32(streams_max_topology_topics, "muster.streams.max.topology.topics", 10000, 1, 1000000, NONE,
+INT32(streams_max_topology_topics, "muster.streams.max.topology.topics", 10000, 1, 100000, NONE,
       "Topics one topology may name.")
 
 SECTION(offsets, "Offsets")
