@@ -10,11 +10,33 @@ static const struct {
     const char *name;
     uint64_t per_hundred;
 } minima[] = {
-    {"elections", 2000},      {"crashes", 200},           {"torn_tails", 3},      {"snapshots_installed", 5},
-    {"snapshots_taken", 300}, {"gates_closed", 1000},     {"expiries", 100},      {"partitions", 200},
-    {"pauses", 200},          {"commits_acked", 10000},   {"fast_elections", 20}, {"transfers", 20},
-    {"clock_jumps", 50},      {"confirmed_reads", 10000}, {"generations", 500},   {"unknown_outcomes", 100},
-    {"entries_cut", 20},      {"reordered", 100},         {"stalls", 20},
+    {"elections", 2000},
+    {"crashes", 200},
+    {"torn_tails", 3},
+    {"snapshots_installed", 5},
+    {"snapshots_taken", 300},
+    {"gates_closed", 1000},
+    {"expiries", 100},
+    {"partitions", 200},
+    {"pauses", 200},
+    {"commits_acked", 10000},
+    {"fast_elections", 20},
+    {"transfers", 20},
+    {"clock_jumps", 50},
+    {"confirmed_reads", 10000},
+    {"generations", 500},
+    {"unknown_outcomes", 100},
+    {"entries_cut", 20},
+    {"reordered", 100},
+    {"stalls", 20},
+    {"jobs", 1000},
+    {"creations", 300},
+    {"topics_made", 300},
+    {"streams_moves", 1500},
+    {"streams_looks", 600},
+    {"streams_describes", 15000},
+    {"streams_not_ready", 500},
+    {"streams_fenced", 10},
 };
 
 static uint64_t total_of(const struct sim_totals *totals, const char *name)

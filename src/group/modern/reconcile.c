@@ -15,6 +15,9 @@ static bool stays(const struct reconcile *r)
     case MEMBER_STABLE:
         return r->now->epoch == r->target_epoch;
     case MEMBER_UNREVOKED:
+#ifdef MUSTER_FAULT_RELEASE_WITHOUT_ACK
+        return false;
+#endif
         return r->owned == NULL || holding_meet(r->owned, &r->now->revoking);
     case MEMBER_UNRELEASED:
         break;
@@ -29,7 +32,11 @@ static struct units free_units(const struct reconcile *r, enum unit_kind kind, s
     struct unit *v = ARENA_NEW(arena, struct unit, wanted.len);
     int32_t len = 0;
     for (int32_t i = 0; i < wanted.len; i++) {
-        if (r->taken(r->ctx, kind, &wanted.v[i])) {
+        bool others = r->taken(r->ctx, kind, &wanted.v[i]);
+#ifdef MUSTER_FAULT_GIVEN_WHILE_TAKEN
+        others = false;
+#endif
+        if (others) {
             *taken = true;
             continue;
         }

@@ -173,6 +173,10 @@ static void write_group(const struct draft *t)
     if (t->topology_put) {
         out_record(t->d, RECORD_STREAMS_GROUP_TOPOLOGY, &key, STREAMS_VALUE_VERSION, t->next.topology->value);
     }
+#ifdef MUSTER_FAULT_DROP_TOPOLOGY
+    if (t->next.member_count == 0 && t->next.topology != NULL)
+        out_record(t->d, RECORD_STREAMS_GROUP_TOPOLOGY, &key, STREAMS_VALUE_VERSION, NULL);
+#endif
     if (t->changed || t->is_new) {
         struct streams_group_metadata_value value = streams_group_value(&t->next, t->d->arena);
         out_record(t->d, RECORD_STREAMS_GROUP_METADATA, &key, STREAMS_VALUE_VERSION, &value);
