@@ -191,14 +191,31 @@ void streams_decide_topics_created(struct decision *d)
 
 /* ---- results of jobs ---------------------------------------------------------------------------------------------------------------------- */
 
-static void take_assignment(struct draft *t, const struct group_job *job)
+/* A static member that is back under another id does not move the epoch. */
+static bool same_members(const struct draft *t, const struct assign_result *result)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        const struct modern_slot *slot = &t->was->slots[i];
+        if (slot->member != NULL && (count == result->count || !str_eq(result->members[count++].member_id, slot->member_id))) {
+            return false;
+        }
+    }
+    return count == result->count;
+}
+
+static bool still_fits(const struct draft *t, const struct group_job *job)
 {
     struct job_stamp stamp = streams_job_stamp(job);
-    bool due = assignment_wait(t) == ASSIGNMENT_DUE;
     const topology *own = draft_topology(t);
-    bool same = stamp.epoch == t->was->epoch && stamp.topology_epoch == (own == NULL ? -1 : own->epoch) &&
-                (own == NULL || stamp.metadata_hash == t->was->metadata_hash);
-    if (due && same) {
+    return stamp.epoch == t->was->epoch && stamp.topology_epoch == (own == NULL ? -1 : own->epoch) &&
+           (own == NULL || stamp.metadata_hash == t->was->metadata_hash) && same_members(t, streams_job_assigned(job));
+}
+
+static void take_assignment(struct draft *t, const struct group_job *job)
+{
+    bool due = assignment_wait(t) == ASSIGNMENT_DUE;
+    if (due && still_fits(t, job)) {
         streams_draft_take_result(t, streams_job_assigned(job));
         done(t, RULE(JOB_ASSIGNED));
     } else {
