@@ -166,10 +166,10 @@ static bool next_pending(const struct group *g, const struct place *after, struc
 
 static bool next_streams(const struct group *g, const struct place *after, struct arena *arena, struct place *ret)
 {
-    struct record record;
-    bool more = streams_record_after(g, after->kind == KIND_STREAMS ? after->key : BYTES_NULL, arena, &record);
+    struct bytes key;
+    bool more = streams_key_after(g, after->kind == KIND_STREAMS ? after->key : BYTES_NULL, arena, &key);
     if (more) {
-        *ret = streams_place(g->id, record.key);
+        *ret = streams_place(g->id, key);
     }
     return more;
 }

@@ -332,9 +332,9 @@ const struct classic_pending_id *classic_pending_after(const struct group *g, st
 
 void streams_free(struct group_set *set, struct group *g);                           /* all of it, without records; NULL streams is fine */
 void streams_clone(struct group_set *to, struct group *copy, const struct group *g); /* into a fresh group; parts of members are shared */
-/* The live records in the order of snapshots: the group's own (17, 20, 23, description), regular expressions, then member by member (19, 21, 22, offsets). The record
- * after the key (null: the first), whether or not that key is live; false at the end. The one of that very key; false when it is not live. */
-bool streams_record_after(const struct group *g, struct bytes key, struct arena *arena, struct record *ret);
+/* The live records in the order of snapshots: the group's own (17, 20, 23, description), regular expressions, then member by member (19, 21, 22, offsets). The key
+ * of the one after that key (null: the first), whether or not that key is live; false at the end. The record of that very key; false when it is not live. */
+bool streams_key_after(const struct group *g, struct bytes key, struct arena *arena, struct bytes *ret);
 bool streams_record(const struct group *g, struct bytes key, struct arena *arena, struct record *ret);
 int streams_key_cmp(struct bytes a, struct bytes b); /* that order; both keys of one group */
 bool streams_is_gone(const struct streams *s);       /* no record is live */

@@ -364,7 +364,17 @@ static bool record_at(const struct group *g, const struct place *p, struct arena
     return false;
 }
 
-bool streams_record_after(const struct group *g, struct bytes key, struct arena *arena, struct record *ret)
+/* A key alone, without the value that belongs to it. */
+static struct bytes key_of(const struct group *g, const struct place *p, struct arena *arena)
+{
+    struct consumer_group_regular_expression_key key = {.group_id = g->id, .regular_expression = p->name}; /* the others' are the same */
+    int16_t type = p->section == OF_GROUP     ? parts_of_group[p->part]
+                   : p->section == OF_REGEXES ? RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION
+                                              : parts_of_member[p->part];
+    return wire_record_encode(type, &key, STREAMS_VALUE_VERSION, NULL, arena).key;
+}
+
+bool streams_key_after(const struct group *g, struct bytes key, struct arena *arena, struct bytes *ret)
 {
     const struct streams *s = g == NULL ? NULL : g->streams;
     if (s == NULL) {
@@ -377,7 +387,10 @@ bool streams_record_after(const struct group *g, struct bytes key, struct arena 
     bool more = (after.section == OF_GROUP && next_of_group(s, after.part + 1, &next)) ||
                 (after.section <= OF_REGEXES && next_regex(s, after.section == OF_REGEXES ? &after : NULL, &next)) ||
                 next_of_members(s, after.section == OF_MEMBERS ? &after : NULL, &next);
-    return more && record_at(g, &next, arena, ret);
+    if (more) {
+        *ret = key_of(g, &next, arena);
+    }
+    return more;
 }
 
 bool streams_record(const struct group *g, struct bytes key, struct arena *arena, struct record *ret)

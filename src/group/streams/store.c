@@ -349,13 +349,16 @@ void streams_clone(struct group_set *to, struct group *copy, const struct group 
     }
 }
 
-static void *array_copy(struct pool *pool, const void *array, int32_t capacity, size_t size)
+/* With as much room as it needs. */
+static void *array_copy(struct pool *pool, const void *array, int32_t count, size_t size, int32_t *ret_capacity)
 {
-    if (capacity == 0) {
+    enum { SPARE = 4 };
+    *ret_capacity = count == 0 ? 0 : count + SPARE;
+    if (count == 0) {
         return NULL;
     }
-    void *copy = pool_get(pool, (size_t)capacity * size);
-    memcpy(copy, array, (size_t)capacity * size);
+    void *copy = pool_get(pool, (size_t)*ret_capacity * size);
+    memcpy(copy, array, (size_t)count * size);
     return copy;
 }
 
@@ -371,9 +374,9 @@ static struct streams *streams_copy(struct pool *pool, const struct streams *fro
     s->initializing_member = pool_str(pool, from->initializing_member);
     s->raw = pool_bytes(pool, from->raw);
     s->assignment_raw = pool_bytes(pool, from->assignment_raw);
-    s->slots = array_copy(pool, from->slots, from->slot_capacity, sizeof *s->slots);
-    s->instances = array_copy(pool, from->instances, from->instance_capacity, sizeof *s->instances);
-    s->regexes = array_copy(pool, from->regexes, from->regex_capacity, sizeof(struct modern_regex *));
+    s->slots = array_copy(pool, from->slots, from->slot_count, sizeof *s->slots, &s->slot_capacity);
+    s->instances = array_copy(pool, from->instances, from->instance_count, sizeof *s->instances, &s->instance_capacity);
+    s->regexes = array_copy(pool, from->regexes, from->regex_count, sizeof(struct modern_regex *), &s->regex_capacity);
     for (int32_t i = 0; i < s->slot_count; i++) {
         s->slots[i].borrowed = SLOT_EVERYTHING;
     }

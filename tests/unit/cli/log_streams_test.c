@@ -161,7 +161,7 @@ static int setup(void **state)
     entry_init(&e, "t", 0);
     add(&e, group_record(s, "t", 1, 1));
     write_entry(s, &e, LAST);
-    strcpy(s->dir, "/tmp/muster-cli-XXXXXX");
+    memcpy(s->dir, "/tmp/muster-cli-XXXXXX", sizeof("/tmp/muster-cli-XXXXXX"));
     assert_non_null(mkdtemp(s->dir));
     made_export(&s->made, s->dir);
     *state = s;
