@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
 """A group that was deleted and made again a hundred times loads as what it was last, and nothing of its past stays (KAFKA-17306, KAFKA-19862).
 
-Members join, commit, leave, the group is deleted, at times as a simple group; snapshots fall in between. All nodes are killed and started.
+Members join, commit, leave, the group is deleted, at times as a simple group, at times as a streams group; snapshots fall in between. All nodes are killed and started.
 """
 import random
 
 from faultlib.protocol import GROUP_ID_NOT_FOUND, NONE
 from faultlib.story import check, check_equal, main, say, until
+from faultlib.streams import StreamsMember, describe, topology
 
 SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536,
-            "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072}
+            "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072,
+            "group.streams.initial.rebalance.delay.ms": 0}
 NAMES = [f"group-{n}" for n in range(8)]
 
 
 def life(client, group, turn, last):
     """One incarnation: made, used, emptied and, but for the last one, deleted. Returns what it leaves behind."""
-    kind = "simple" if turn % 3 == 2 else "consumer"
+    kind = "streams" if turn % 5 == 4 else "simple" if turn % 3 == 2 else "consumer"
     if kind == "simple":
         client.commit(group, {"t": {0: turn + 1}})
+    elif kind == "streams":
+        member = StreamsMember(client, group)
+        member.join(topology("t", changelog="t-log"))
+        member.settle(2)
+        client.commit(group, {"t": {0: turn + 1, 1: turn + 1}}, member.epoch, member.member, version=9)
+        if not last or turn % 2:
+            member.leave()
     else:
         member, generation = client.alone(group, session=30000)
         client.commit(group, {"t": {0: turn + 1, 1: turn + 1}}, generation, member)
@@ -32,9 +41,14 @@ def verify(cluster, client, left, deleted, when):
     for group, (kind, turn) in left.items():
         want = {("t", 0): turn + 1} if kind == "simple" else {("t", 0): turn + 1, ("t", 1): turn + 1}
         check_equal(client.offsets(group), want, f"{when}: offsets of {group}")
+        living = "Stable" if kind != "simple" and not turn % 2 else "Empty"
+        if kind == "streams":
+            row = describe(client, group)
+            check_equal((row["ErrorCode"], row["GroupState"], len(row["Members"])), (NONE, living, living == "Stable"), f"{when}: {group}")
+            continue
         row = client.describe(group)
         check_equal((row["ErrorCode"], row["ProtocolType"]), (NONE, "" if kind == "simple" else "consumer"), f"{when}: {group}")
-        check_equal(row["GroupState"], "Stable" if kind == "consumer" and not turn % 2 else "Empty", f"{when}: state of {group}")
+        check_equal(row["GroupState"], living, f"{when}: state of {group}")
     for group in deleted:
         check_equal(client.offsets(group, {"t": [0]}), {("t", 0): -1}, f"{when}: offsets of the deleted {group}")
         code = client.group(group, "DescribeGroups", 6, lambda v: [g["ErrorCode"] for g in v["Groups"]], Groups=[group])["Groups"][0]["ErrorCode"]
