@@ -56,25 +56,26 @@ static struct str_array sink_topics(const struct resolved_subtopology *s, struct
 }
 
 static struct streams_group_describe_response_key_value_array configs_of(const struct streams_group_topology_value_topic_info *topic,
-                                                                         struct arena *arena)
+                                                                         bool in_order, struct arena *arena)
 {
     struct unit_list keys;
     unit_list_init(&keys, arena);
     for (int32_t i = 0; i < topic->topic_configs.len; i++) {
-        unit_list_add(&keys, topic->topic_configs.v[i].key, i, 0);
+        unit_list_add(&keys, in_order ? topic->topic_configs.v[i].key : STR(""), i, 0);
     }
     struct units sorted = unit_list_finish(&keys);
     struct streams_group_describe_response_key_value_array ret = {ARENA_NEW(arena, struct streams_group_describe_response_key_value,
                                                                             sorted.len),
                                                                   sorted.len};
     for (int32_t i = 0; i < sorted.len; i++) {
-        ret.v[i].key = sorted.v[i].name;
-        ret.v[i].value = topic->topic_configs.v[sorted.v[i].partition].value;
+        int32_t at = sorted.v[i].partition;
+        ret.v[i].key = topic->topic_configs.v[at].key;
+        ret.v[i].value = topic->topic_configs.v[at].value;
     }
     return ret;
 }
 
-/* counts: in the order of sent; NULL: the partitions as they were sent. */
+/* counts: in the order of sent; NULL: the topology does not run, and partitions and configs are shown as they were sent. */
 static struct streams_group_describe_response_topic_info_array topic_infos(struct streams_group_topology_value_topic_info_array sent,
                                                                            const struct resolved_topics *counts, struct arena *arena)
 {
@@ -94,7 +95,7 @@ static struct streams_group_describe_response_topic_info_array topic_infos(struc
             (struct streams_group_describe_response_topic_info){.name = topic->name,
                                                                 .partitions = counts == NULL ? topic->partitions : counts->v[at].partitions,
                                                                 .replication_factor = topic->replication_factor,
-                                                                .topic_configs = configs_of(topic, arena)};
+                                                                .topic_configs = configs_of(topic, counts != NULL, arena)};
     }
     return ret;
 }
@@ -154,14 +155,22 @@ static struct streams_group_describe_response_assignment assignment_of(const str
                                                                .warmup_tasks = tasks_of(h->kind[UNITS_WARMUP], arena)};
 }
 
+/* By task; of one that was told twice the last. */
 static struct streams_group_describe_response_task_offset_array offsets_of(const struct task_offset *offsets, int32_t count,
                                                                            struct arena *arena)
 {
+    struct unit_list tasks;
+    unit_list_init(&tasks, arena);
+    for (int32_t i = count - 1; i >= 0; i--) {
+        unit_list_add(&tasks, offsets[i].subtopology, offsets[i].partition, i); /* where it stands, in place of an epoch */
+    }
+    struct units sorted = unit_list_finish(&tasks);
     struct streams_group_describe_response_task_offset_array ret = {ARENA_NEW(arena, struct streams_group_describe_response_task_offset,
-                                                                              count),
-                                                                    count};
-    for (int32_t i = 0; i < count; i++) {
-        ret.v[i] = (struct streams_group_describe_response_task_offset){offsets[i].subtopology, offsets[i].partition, offsets[i].offset};
+                                                                              sorted.len),
+                                                                    sorted.len};
+    for (int32_t i = 0; i < sorted.len; i++) {
+        const struct task_offset *from = &offsets[sorted.v[i].epoch];
+        ret.v[i] = (struct streams_group_describe_response_task_offset){from->subtopology, from->partition, from->offset};
     }
     return ret;
 }

@@ -73,10 +73,32 @@ static void names_are_in_order_and_counts_as_they_count(void **state)
         assert_true(str_eq(s->repartition_sink_topics.v[0], STR("s1")));
         assert_true(str_eq(s->state_changelog_topics.v[0].name, STR("c1")));
         assert_int_equal(s->state_changelog_topics.v[0].partitions, runs ? 4 : 0);
-        assert_true(str_eq(s->state_changelog_topics.v[1].topic_configs.v[0].key, STR("a")));
+        assert_true(str_eq(s->state_changelog_topics.v[1].topic_configs.v[0].key, runs ? STR("a") : STR("b"))); /* or as they were sent */
+        assert_true(str_eq(s->state_changelog_topics.v[1].topic_configs.v[0].value, runs ? STR("1") : STR("2")));
         assert_int_equal(s->repartition_source_topics.v[0].partitions, runs ? 4 : 0); /* s1, open */
         assert_int_equal(s->repartition_source_topics.v[1].partitions, 3);            /* s2, as it says */
     }
+}
+
+static void offsets_are_in_order(void **state)
+{
+    struct fixture *f = *state;
+    struct streams_task_offsets_value_task_offset offsets[] = {{STR("1"), 3, 7},
+                                                               {STR("10"), 0, 9},
+                                                               {STR("1"), 0, 8},
+                                                               {STR("1"), 3, 6} /* once more */};
+    struct streams_task_offsets_value value = {.task_offsets = {offsets, 4}, .task_end_offsets = {offsets, 1}};
+    struct streams_task_offsets_key key = {.group_id = STR("g"), .member_id = STR("m")};
+    fixture_group(f, 2, unordered(f));
+    fixture_member(f, "m", &(struct member_position){.epoch = 2, .state = MEMBER_STABLE});
+    fixture_apply(f, RECORD_STREAMS_TASK_OFFSETS, &key, &value);
+    const struct streams_group_describe_response_member *m = describe(f, false)->members.v;
+    assert_int_equal(m->task_offsets.len, 3);
+    assert_int_equal(m->task_offsets.v[0].offset, 8);
+    assert_int_equal(m->task_offsets.v[1].offset, 6);
+    assert_int_equal(m->task_offsets.v[2].offset, 9);
+    assert_int_equal(m->task_end_offsets.len, 1);
+    assert_int_equal(m->task_end_offsets.v[0].offset, 7);
 }
 
 static struct bytes dumped(const void *group, struct arena *arena)
@@ -243,9 +265,13 @@ static void refusals_carry_the_error(void **state)
 int run_describe_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        fixture_test(names_are_in_order_and_counts_as_they_count),  fixture_test(the_answer_stands_alone),
-        fixture_test(a_description_is_asked_for_until_it_is_there), fixture_test(a_description_is_bounded),
-        fixture_test(a_description_has_to_fit_into_the_budget),     fixture_test(refusals_carry_the_error),
+        fixture_test(names_are_in_order_and_counts_as_they_count),
+        fixture_test(offsets_are_in_order),
+        fixture_test(the_answer_stands_alone),
+        fixture_test(a_description_is_asked_for_until_it_is_there),
+        fixture_test(a_description_is_bounded),
+        fixture_test(a_description_has_to_fit_into_the_budget),
+        fixture_test(refusals_carry_the_error),
     };
     return cmocka_run_group_tests_name("describe", tests, NULL, NULL);
 }
