@@ -196,6 +196,8 @@ static void find_owners(struct owners *o, const struct holding *target)
             mark_all(o, &t->was->slots[i]);
         }
     }
+    /* Seen on Kafka 4.4.0: what the member is giving up itself comes back with a later heartbeat, not with the one that confirms. */
+    mark(o, t->before.revoking.kind[UNITS_ACTIVE], 1u << UNITS_ACTIVE);
 }
 
 struct search {

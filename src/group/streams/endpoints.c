@@ -13,7 +13,7 @@ void endpoints_move(struct draft *t)
     const struct modern_slot *from = t->slot != NULL ? t->slot : t->gone;
     const struct modern_member *old = from != NULL ? from->member : &none;
     bool has = !str_is_null(t->put->endpoint_host);
-    bool moved = endpoint_differs(old, t->put) || (has && (t->slot == NULL || !holding_equal(&t->before.assigned, &t->after.assigned)));
+    bool moved = endpoint_differs(old, t->put) || (has && (from == NULL || !holding_equal(&t->before.assigned, &t->after.assigned)));
     if (moved && !t->is_new) {
         t->next.endpoint_epoch = t->next.endpoint_epoch < INT32_MAX ? t->next.endpoint_epoch + 1 : 0;
         t->changed = true;

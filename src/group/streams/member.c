@@ -203,7 +203,8 @@ void sender_update(struct draft *t, const heartbeat_request *r, const struct mod
     if (differ.placement || differ.other || differ.quiet) {
         put(t, r, old, topology_epoch);
     }
-    if (differ.placement || differ.other) {
+    /* Seen on Kafka 4.4.0: of one that says its instance only what tasks are placed by counts. */
+    if (differ.placement || (differ.other && str_is_null(r->instance_id))) {
         streams_draft_bump(t);
     }
 }
