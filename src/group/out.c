@@ -78,7 +78,6 @@ bool budget_allows(const struct decision *d, int64_t groups, int64_t members, in
     struct group_set_counts now;
     group_set_counts(d->set, &now);
     return (s->max_groups == 0 || groups == 0 || now.groups + s->reserved_groups + groups <= s->max_groups) &&
-           (s->max_members == 0 || members == 0 ||
-            now.members + now.pending + s->reserved_members + members <= s->max_members) &&
+           (s->max_members == 0 || members == 0 || now.members + now.pending + s->reserved_members + members <= s->max_members) &&
            (s->max_state_bytes == 0 || now.bytes + s->reserved_bytes + bytes <= s->max_state_bytes);
 }
