@@ -10,7 +10,7 @@ extern "C" {
 namespace {
 
 // A quarter of this is for the program, the rest for the states it has been in. A program may have as many instructions of 16 bytes as fit into its
-// quarter: here four times what is allowed, so that it is REGEX_MAX_PROGRAM that decides, in every release of RE2.
+// quarter: here eight times what is allowed, so that it is REGEX_MAX_PROGRAM that decides, in every release of RE2.
 constexpr int64_t MOST_BYTES = 512 << 10;
 
 RE2::Options options()
@@ -18,6 +18,8 @@ RE2::Options options()
     RE2::Options o;
     o.set_log_errors(false);
     o.set_never_capture(true);
+    o.set_encoding(
+        RE2::Options::EncodingLatin1); // names of topics are ASCII; "." is one of 256 bytes then, and programs are a quarter as long
     o.set_max_mem(MOST_BYTES);
     return o;
 }
@@ -45,7 +47,7 @@ int verdict(const RE2 &regex, char *why)
     if (regex.error_code() == RE2::ErrorPatternTooLarge || (regex.ok() && regex.ProgramSize() > REGEX_MAX_PROGRAM)) {
         return refuse(why, MUSTER_E_LIMIT, "pattern too large");
     }
-    return regex.ok() ? 0 : refuse(why, MUSTER_E_INVALID, regex.error().c_str());
+    return regex.ok() ? regex.ProgramSize() : refuse(why, MUSTER_E_INVALID, regex.error().c_str());
 }
 
 int check(struct str pattern, char *why) noexcept
@@ -65,10 +67,10 @@ int match(struct str pattern, const struct str *names, size_t count, bool *match
     }
     const RE2 regex(view(pattern), options());
     rc = verdict(regex, nullptr);
-    for (size_t i = 0; rc == 0 && i < count; i++) {
+    for (size_t i = 0; rc >= 0 && i < count; i++) {
         matches[i] = RE2::FullMatch(view(names[i]), regex);
     }
-    return rc;
+    return rc < 0 ? rc : 0;
 }
 
 } // namespace

@@ -10,9 +10,10 @@
 typedef struct streams_group_topology_value_copartition_group copartition_group;
 
 enum {
-    SHOWN_NAME_BYTES = 16384, /* of the names in one text; a string of the protocol ends at 32767 */
-    MOST_REGEXES = 100,       /* each is matched against every topic whenever topics come or go */
-    PARTS_PER_TOPIC = 16      /* configs and copartition indexes that a topology may have for each topic that it may have */
+    SHOWN_NAME_BYTES = 16384,  /* of the names in one text; a string of the protocol ends at 32767 */
+    MOST_REGEXES = 100,        /* each is matched against every topic whenever topics come or go */
+    MOST_REGEX_PROGRAM = 1000, /* instructions of all of them together (regex.h): what each topic's name may cost */
+    PARTS_PER_TOPIC = 16       /* configs and copartition indexes that a topology may have for each topic that it may have */
 };
 
 struct checking {
@@ -163,12 +164,15 @@ static int16_t check_names(struct checking *c)
 static int16_t check_regexes(struct checking *c)
 {
     int64_t total = 0;
+    int size = 0;
     for (int32_t i = 0; i < c->t->subtopologies.len; i++) {
         const subtopology *s = &c->t->subtopologies.v[i];
         total += s->source_topic_regex.len;
         for (int32_t k = 0; k < s->source_topic_regex.len && total <= MOST_REGEXES; k++) {
             char why[REGEX_WHY_BYTES];
-            if (regex_check(s->source_topic_regex.v[k], why) < 0) {
+            int one = regex_check(s->source_topic_regex.v[k], why);
+            size += one;
+            if (one < 0) {
                 return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY,
                               arena_printf(c->arena, "A source topic regex of subtopology %.*s cannot be used: %s",
                                            STR_ARG(s->subtopology_id), why));
@@ -178,6 +182,9 @@ static int16_t check_regexes(struct checking *c)
     if (total > MOST_REGEXES) {
         return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY,
                       arena_printf(c->arena, "The topology has %" PRId64 " source topic regexes; %d are allowed.", total, MOST_REGEXES));
+    }
+    if (size > MOST_REGEX_PROGRAM) {
+        return refuse(c, KAFKA_STREAMS_INVALID_TOPOLOGY, STR("The source topic regexes of the topology are too large together."));
     }
     return KAFKA_NONE;
 }

@@ -40,8 +40,8 @@ static void whole_names(void **state)
 static void empty_ones(void **state)
 {
     (void)state;
-    assert_int_equal(regex_check(STR(""), NULL), 0);
-    assert_int_equal(regex_check(STR_NULL, NULL), 0);
+    assert_true(regex_check(STR(""), NULL) > 0);
+    assert_true(regex_check(STR_NULL, NULL) > 0);
     assert_true(matches("", ""));
     assert_false(matches("", "a"));
     assert_true(matches("a*", ""));
@@ -61,16 +61,18 @@ static void many_names(void **state)
     assert_true(!result[0] && result[1] && !result[2] && result[3] && !result[4]);
 }
 
-static void unicode(void **state)
+/* Names of topics are ASCII; what is not is compared byte by byte. */
+static void other_bytes(void **state)
 {
     (void)state;
     assert_true(matches("\\pL+", "abc"));
+    assert_false(matches("\\pL+", "ab1"));
+    assert_true(matches("[^\xC3\xA4]+", "abc"));
     assert_true(matches("\xC3\xA4", "\xC3\xA4"));
-    assert_true(matches(".", "\xC3\xA4")); /* one character */
-    char why[REGEX_WHY_BYTES] = "";
-    assert_int_equal(regex_check(STR("a\xC3"), why), MUSTER_E_INVALID);
-    assert_string_equal(why, "invalid UTF-8");
-    assert_int_equal(regex_check((struct str){"a\0b", 3}, why), 0);
+    assert_false(matches(".", "\xC3\xA4"));
+    assert_true(matches("..", "\xC3\xA4"));
+    assert_true(matches("a\xC3", "a\xC3"));
+    assert_true(regex_check((struct str){"a\0b", 3}, NULL) > 0);
     bool result = false;
     struct str with_nul = {"a\0b", 3};
     assert_int_equal(regex_match(with_nul, &with_nul, 1, &result), 0);
@@ -117,15 +119,15 @@ static void too_long_or_too_large(void **state)
     }
     assert_int_equal(regex_check((struct str){pattern, REGEX_MAX_BYTES + 1}, why), MUSTER_E_LIMIT);
     assert_string_equal(why, "pattern too long");
-    assert_int_equal(regex_check((struct str){pattern, REGEX_MAX_BYTES}, why), 0); /* RE2 has them begin together */
+    assert_true(regex_check((struct str){pattern, REGEX_MAX_BYTES}, why) > 0); /* RE2 has them begin together */
     for (size_t i = 0; i < sizeof(pattern); i++) {
         pattern[i] = (char)('a' + i * 7 % 26);
     }
     assert_int_equal(regex_check((struct str){pattern, REGEX_MAX_BYTES}, why), MUSTER_E_LIMIT);
     assert_string_equal(why, "pattern too large");
-    assert_int_equal(regex_check((struct str){pattern, REGEX_MAX_PROGRAM / 2}, why), 0);
+    assert_true(regex_check((struct str){pattern, REGEX_MAX_PROGRAM / 2}, why) > REGEX_MAX_PROGRAM / 2);
     assert_int_equal(regex_check(STR("(?:a?b?){500}"), why), MUSTER_E_LIMIT);
-    assert_int_equal(regex_check(STR("((\\pL{10}){10}){10}"), why), MUSTER_E_LIMIT);
+    assert_int_equal(regex_check(STR("(([a-c]x[d-f]){20}){20}"), why), MUSTER_E_LIMIT);
     /* Words of the library stay within bounds, whatever they quote. */
     memset(pattern, '(', 3000);
     assert_true(regex_check((struct str){pattern, 3000}, why) < 0);
@@ -143,8 +145,8 @@ static int64_t now_us(void)
 static void no_pattern_takes_long(void **state)
 {
     (void)state;
-    static const char *const patterns[] = {"(a+)+$",   "(a|aa)+$",          "(a|a?)+$",  "(.*a){20}",
-                                           "(x+x+)+y", "(?:a?){200}a{200}", ".*a.{150}", "[ab]*a[ab]{200}[ab]*"};
+    static const char *const patterns[] = {"(a+)+$",   "(a|aa)+$",          "(a|a?)+$", "(.*a){20}",
+                                           "(x+x+)+y", "(?:a?){200}a{200}", ".*a.{80}", "[ab]*a[ab]{200}[ab]*"};
     char text[249];
     struct prng random;
     prng_seed(&random, 7);
@@ -186,14 +188,9 @@ static void time_is_linear(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_names),
-        cmocka_unit_test(empty_ones),
-        cmocka_unit_test(many_names),
-        cmocka_unit_test(unicode),
-        cmocka_unit_test(invalid_ones),
-        cmocka_unit_test(too_long_or_too_large),
-        cmocka_unit_test(no_pattern_takes_long),
-        cmocka_unit_test(time_is_linear),
+        cmocka_unit_test(whole_names),           cmocka_unit_test(empty_ones),     cmocka_unit_test(many_names),
+        cmocka_unit_test(other_bytes),           cmocka_unit_test(invalid_ones),   cmocka_unit_test(too_long_or_too_large),
+        cmocka_unit_test(no_pattern_takes_long), cmocka_unit_test(time_is_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,9 @@ static const struct check_case cases[] = {
     {"0 src=__other", FINE, NULL},
     /* regular expressions */
     {"0 rx=in-(.*", INVALID, "A source topic regex of subtopology 0 cannot be used: missing ): in-(.*"},
+    {"0 rx=a{400} ; 1 rx=b{400}", FINE, NULL},
+    {"0 rx=a{400} ; 1 rx=b{400} ; 2 rx=c{400}", INVALID, "The source topic regexes of the topology are too large together."},
+    {"0 rx=(?:a?b?){500}", INVALID, "A source topic regex of subtopology 0 cannot be used: pattern too large"},
     {"0 rx=a ; 1 src=b@d rx=(", INVALID, "Topic names b@d are not valid topic names."},
     /* changelogs and repartition topics */
     {"0 src=in cl=c:3", INVALID, "Changelog topic c must have an undefined partition count, but it is set to 3."},
