@@ -89,7 +89,7 @@ static struct streams_group_heartbeat_request *heartbeat_new(struct world_reques
 }
 
 /* One subtopology that reads a topic, or what a regular expression matches; with a changelog, or none. */
-static void join(struct fixture *f, const char *member, const char *source, const char *regex, const char *changelog)
+static struct world_request *join_request(const char *member, const char *source, const char *regex, const char *changelog)
 {
     struct world_request *q = world_request_new(member);
     struct streams_group_heartbeat_request *h = heartbeat_new(q, member, 0);
@@ -111,7 +111,12 @@ static void join(struct fixture *f, const char *member, const char *source, cons
     h->rebalance_timeout_ms = 60000;
     h->process_id = h->member_id;
     h->active_tasks.len = h->standby_tasks.len = h->warmup_tasks.len = 0;
-    world_submit(&f->world, q);
+    return q;
+}
+
+static void join(struct fixture *f, const char *member, const char *source, const char *regex, const char *changelog)
+{
+    world_submit(&f->world, join_request(member, source, regex, changelog));
 }
 
 static const struct modern_slot *member(struct fixture *f, const char *id)
@@ -126,7 +131,7 @@ static const struct modern_slot *member(struct fixture *f, const char *id)
 }
 
 /* At its epoch; it says that it has what it is assigned. */
-static void beat(struct fixture *f, const char *id)
+static struct world_request *beat_request(struct fixture *f, const char *id)
 {
     struct world_request *q = world_request_new(id);
     const struct modern_current *current = member(f, id)->current;
@@ -140,7 +145,12 @@ static void beat(struct fixture *f, const char *id)
     h->active_tasks.v[0] = (struct streams_group_heartbeat_request_task_ids){STR("0"), partitions};
     h->active_tasks.len = active.len > 0;
     h->standby_tasks.len = h->warmup_tasks.len = 0;
-    world_submit(&f->world, q);
+    return q;
+}
+
+static void beat(struct fixture *f, const char *id)
+{
+    world_submit(&f->world, beat_request(f, id));
 }
 
 static void initialize(struct fixture *f, const char *changelog)
@@ -357,6 +367,100 @@ static void expressions_are_matched_and_again_when_topics_come(void **state)
     assert_int_equal(f->tasks, 6);
 }
 
+/* ---- turns: several requests of a group, decided one after the other before anything of them is logged -------------------------------- */
+
+enum { TURN = 6, TURNS = 300, MEMBERS = 5 };
+
+struct turn {
+    struct world_request *request[TURN];
+    struct group_out out[TURN];
+    int count;
+};
+
+/* A member that is unknown joins, one that is known beats, joins again or leaves; by what is known before the turn. */
+static struct world_request *draw(struct fixture *f, struct prng *prng)
+{
+    char id[16];
+    snprintf(id, sizeof id, "m-%d", (int)prng_below(prng, MEMBERS));
+    const struct modern_slot *slot = member(f, id);
+    uint64_t what = prng_below(prng, 8);
+    if (slot == NULL || slot->current == NULL || what == 0) {
+        return join_request(id, "in", NULL, NULL);
+    }
+    if (what == 1) {
+        struct world_request *q = world_request_new(id);
+        (void)heartbeat_new(q, id, -1);
+        return q;
+    }
+    return beat_request(f, id);
+}
+
+static void fill(struct fixture *f, struct group_op *op)
+{
+    op->clock_ms = f->world.now_ms;
+    op->topics = &f->world.topics;
+    op->settings = &f->world.settings;
+    op->catalog = f->world.shard0;
+}
+
+static void decide_on_overlay(struct fixture *f, struct turn *t)
+{
+    struct group_set *overlay = group_overlay_new(f->world.set, STR("app"));
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    for (int i = 0; i < t->count; i++) {
+        fill(f, &t->request[i]->op);
+        group_decide(overlay, &t->request[i]->op, &t->request[i]->arena, &t->out[i]);
+        for (size_t k = 0; k < t->out[i].records.len; k++) {
+            assert_true(group_apply(overlay, 0, t->out[i].records.v[k], &scratch));
+        }
+    }
+    arena_fini(&scratch);
+    group_overlay_free(overlay);
+}
+
+static void decide_one_by_one(struct fixture *f, struct turn *t)
+{
+    for (int i = 0; i < t->count; i++) {
+        struct group_out out;
+        group_decide(f->world.set, &t->request[i]->op, &t->request[i]->arena, &out);
+        assert_int_equal(out.records.len, t->out[i].records.len);
+        assert_int_equal(out.error, t->out[i].error);
+        assert_string_equal(out.rule, t->out[i].rule);
+        for (size_t k = 0; k < out.records.len; k++) {
+            assert_true(bytes_eq(out.records.v[k].key, t->out[i].records.v[k].key));
+            assert_true(bytes_eq(out.records.v[k].value, t->out[i].records.v[k].value));
+        }
+        world_apply(&f->world, out.records.v, out.records.len);
+        world_request_free(t->request[i]);
+    }
+}
+
+static void a_turn_on_an_overlay_decides_as_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+    struct prng prng;
+    size_t records = 0, refused = 0;
+    prng_seed(&prng, 7);
+    for (int round = 0; round < TURNS; round++) {
+        struct turn t = {.count = 1 + (int)prng_below(&prng, TURN)};
+        for (int i = 0; i < t.count; i++) {
+            t.request[i] = draw(f, &prng);
+        }
+        uint64_t hash = group_set_hash(f->world.set);
+        decide_on_overlay(f, &t);
+        assert_true(group_set_hash(f->world.set) == hash);
+        for (int i = 0; i < t.count; i++) {
+            records += t.out[i].records.len;
+            refused += t.out[i].error != 0 ? 1 : 0;
+        }
+        decide_one_by_one(f, &t);
+        f->world.now_ms += 100;
+    }
+    assert_true(records > TURNS * 4);
+    assert_true(refused > TURNS / 20 && refused < TURNS);
+}
+
 int run_streams_errands_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +471,7 @@ int run_streams_errands_tests(void)
         cmocka_unit_test_setup_teardown(large_groups_are_assigned_beside_the_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(a_failover_forgets_jobs_and_the_group_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(expressions_are_matched_and_again_when_topics_come, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_turn_on_an_overlay_decides_as_one_by_one, setup, teardown),
     };
     return cmocka_run_group_tests_name("streams errands", tests, NULL, NULL);
 }
