@@ -186,13 +186,28 @@ static void required_keys_are_required(void **state)
 }
 
 /* Each line, added to a good file, makes it a bad one, and the message says why. */
+struct bad_line {
+    const char *key;
+    const char *value;
+    const char *message;
+};
+
+static void are_bad(struct fixture *f, const struct bad_line *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buf_clear(&f->errors);
+        config_fini(&f->config);
+        config_init(&f->config);
+        assert_int_equal(parse(f, BASE), 0);
+        assert_int_equal(config_set(&f->config, str_of(cases[i].key), str_of(cases[i].value), &f->errors), 0);
+        assert_int_equal(config_validate(&f->config, &f->errors), MUSTER_E_INVALID);
+        assert_string_equal(messages(f), cases[i].message);
+    }
+}
+
 static void keys_are_judged_together(void **state)
 {
-    static const struct {
-        const char *key;
-        const char *value;
-        const char *message;
-    } cases[] = {
+    static const struct bad_line cases[] = {
         {"listeners", "SSL://127.0.0.1:9192",
          "listeners: 'SSL://127.0.0.1:9192' is not PLAINTEXT://HOST:PORT (other security protocols are not served yet)\n"},
         {"listeners", "PLAINTEXT://127.0.0.1",
@@ -217,6 +232,18 @@ static void keys_are_judged_together(void **state)
          "muster.peers: '16@a:16' is one more than a cluster can have\n"},
         {"group.min.session.timeout.ms", "1800001",
          "group.min.session.timeout.ms: 1800001 is more than group.max.session.timeout.ms, which is 1800000\n"},
+        {"muster.heartbeat.interval.ms", "151",
+         "muster.heartbeat.interval.ms: 151, taken 2 times, is more than muster.election.timeout.ms, which is 300\n"},
+        {"muster.entry.max.bytes", "67108864",
+         "muster.entry.max.bytes: 67108864, taken 2 times, is more than muster.log.segment.bytes, which is 67108864\n"},
+    };
+    are_bad(*state, cases, COUNT_OF(cases));
+}
+
+/* A node's own values lie within the bounds it sets for groups. */
+static void streams_settings_are_judged_together(void **state)
+{
+    static const struct bad_line cases[] = {
         {"group.streams.session.timeout.ms", "44999",
          "group.streams.min.session.timeout.ms: 45000 is more than group.streams.session.timeout.ms, which is 44999\n"},
         {"group.streams.session.timeout.ms", "60001",
@@ -236,21 +263,8 @@ static void keys_are_judged_together(void **state)
          "group.streams.num.warmup.replicas: 21 is more than group.streams.max.warmup.replicas, which is 20\n"},
         {"group.streams.task.offset.interval.ms", "14999",
          "group.streams.min.task.offset.interval.ms: 15000 is more than group.streams.task.offset.interval.ms, which is 14999\n"},
-        {"muster.heartbeat.interval.ms", "151",
-         "muster.heartbeat.interval.ms: 151, taken 2 times, is more than muster.election.timeout.ms, which is 300\n"},
-        {"muster.entry.max.bytes", "67108864",
-         "muster.entry.max.bytes: 67108864, taken 2 times, is more than muster.log.segment.bytes, which is 67108864\n"},
     };
-    struct fixture *f = *state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        buf_clear(&f->errors);
-        config_fini(&f->config);
-        config_init(&f->config);
-        assert_int_equal(parse(f, BASE), 0);
-        assert_int_equal(config_set(&f->config, str_of(cases[i].key), str_of(cases[i].value), &f->errors), 0);
-        assert_int_equal(config_validate(&f->config, &f->errors), MUSTER_E_INVALID);
-        assert_string_equal(messages(f), cases[i].message);
-    }
+    are_bad(*state, cases, COUNT_OF(cases));
 }
 
 static void addresses_are_taken_apart(void **state)
@@ -405,6 +419,7 @@ int main(void)
         CASE(unknown_keys_get_a_suggestion),
         CASE(required_keys_are_required),
         CASE(keys_are_judged_together),
+        CASE(streams_settings_are_judged_together),
         CASE(addresses_are_taken_apart),
         CASE(endpoints_of_no_use_are_refused),
         CASE(a_dump_reads_back_as_the_same),
