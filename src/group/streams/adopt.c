@@ -19,6 +19,12 @@ static struct refused adopt(struct draft *t, const topology *given, int32_t *ret
     if (error != KAFKA_NONE) {
         return refuse(error, problem);
     }
+    const topology *own = draft_topology(t);
+    size_t bytes = wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, given);
+    size_t old = own == NULL ? 0 : wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, own);
+    if (bytes > old && !budget_allows(t->d, 0, 0, (int64_t)(bytes - old))) {
+        return (struct refused){.error = KAFKA_COORDINATOR_NOT_AVAILABLE, .text = STR_NULL, .rule = RULE(NO_ROOM)};
+    }
     streams_draft_set_topology(t, given);
     *ret_epoch = given->epoch;
     return not_refused();

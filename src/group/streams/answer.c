@@ -13,6 +13,7 @@ void heartbeat_refuse(struct decision *d, struct refused refused)
     struct streams_group_heartbeat_response *answer = answer_new(d);
     answer->error_code = refused.error;
     answer->error_message = refused.text;
+    d->out->timer_count = 0; /* what was begun does not happen */
     out_answer(d, refused.rule, refused.error, answer);
 }
 

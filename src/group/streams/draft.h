@@ -111,6 +111,7 @@ struct refused sender_check_epoch(const struct draft *t, const heartbeat_request
 void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch);
 void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
 void sender_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
+struct refused sender_check_growth(const struct draft *t); /* against the shard's budget */
 /* What the sender says it has; NULL: it does not say. */
 const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r);
 void sender_report_offsets(struct draft *t, const heartbeat_request *r);

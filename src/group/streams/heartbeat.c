@@ -116,6 +116,11 @@ static void beat(struct draft *t, const heartbeat_request *r)
     }
     streams_draft_hold(t, slot);
     sender_update(t, r, slot->member, slot->member->topology_epoch);
+    refused = sender_check_growth(t);
+    if (refused.error != KAFKA_NONE) {
+        heartbeat_refuse(t->d, refused);
+        return;
+    }
     heartbeat_finish(t, r, owned, NULL);
 }
 

@@ -14,17 +14,6 @@ static bool is_convertible(const struct group *g)
     return g->classic.state == CLASSIC_EMPTY && g->classic.member_count == 0;
 }
 
-static int64_t topology_bytes(const heartbeat_request *r)
-{
-    int64_t bytes = 0;
-    for (int32_t i = 0; r->topology != NULL && i < r->topology->subtopologies.len; i++) {
-        const struct streams_group_heartbeat_request_subtopology *s = &r->topology->subtopologies.v[i];
-        bytes += 512 + 64 * (int64_t)(s->source_topics.len + s->source_topic_regex.len + s->repartition_sink_topics.len) +
-                 256 * (int64_t)(s->state_changelog_topics.len + s->repartition_source_topics.len);
-    }
-    return bytes;
-}
-
 static struct refused check_room(const struct draft *t, const heartbeat_request *r)
 {
     const struct group_settings *s = t->d->op->settings;
@@ -38,9 +27,9 @@ static struct refused check_room(const struct draft *t, const heartbeat_request 
                       arena_printf(t->d->arena, "The streams group has reached its maximum capacity of %d members.",
                                    (int)s->streams.max_size));
     }
-    int64_t bytes = 1024 + (t->was->topology == NULL ? topology_bytes(r) : 0);
-    if (!budget_allows(t->d, t->g == NULL ? 1 : 0, 1, bytes)) {
-        return refuse(RULE(JOIN_BUDGET), KAFKA_COORDINATOR_NOT_AVAILABLE, STR_NULL);
+    enum { MEMBER_BYTES = 1024 };
+    if (!budget_allows(t->d, t->g == NULL ? 1 : 0, 1, MEMBER_BYTES)) {
+        return refuse(RULE(NO_ROOM), KAFKA_COORDINATOR_NOT_AVAILABLE, STR_NULL);
     }
     return not_refused();
 }
@@ -121,6 +110,11 @@ void heartbeat_join(struct draft *t, const heartbeat_request *r)
         return;
     }
     const char *rule = join(t, r, &joining, topology_epoch);
+    refused = sender_check_growth(t);
+    if (refused.error != KAFKA_NONE) {
+        heartbeat_refuse(t->d, refused);
+        return;
+    }
     streams_draft_refresh(t);
     rule = t->topology_put && !t->is_new && t->was->topology != NULL ? RULE(JOIN_UPGRADE) : rule;
     heartbeat_finish(t, r, sender_owned(t, r), rule);

@@ -217,6 +217,27 @@ void sender_replace(struct draft *t, const heartbeat_request *r, const struct mo
     }
 }
 
+static size_t member_bytes(const struct draft *t, const struct modern_member *m)
+{
+    struct streams_group_member_metadata_value value = streams_member_value(m, t->d->arena);
+    return wire_size(&wire_streams_group_member_metadata_value, STREAMS_VALUE_VERSION, &value);
+}
+
+/* What a member says of itself can be large. */
+struct refused sender_check_growth(const struct draft *t)
+{
+    const struct modern_slot *from = t->slot != NULL ? t->slot : t->gone;
+    if (!t->member_put || t->d->op->settings->max_state_bytes == 0) {
+        return not_refused();
+    }
+    size_t bytes = member_bytes(t, t->put);
+    size_t old = from == NULL ? 0 : member_bytes(t, from->member);
+    if (bytes <= old || budget_allows(t->d, 0, 0, (int64_t)(bytes - old))) {
+        return not_refused();
+    }
+    return refuse(RULE(NO_ROOM), KAFKA_COORDINATOR_NOT_AVAILABLE, STR_NULL);
+}
+
 /* ---- what it reports of its tasks ------------------------------------------------------------------------------------------------------ */
 
 typedef struct streams_group_heartbeat_request_task_offset_array reported;
@@ -243,13 +264,21 @@ static kept offsets_kept(const struct draft *t, const reported *r, const struct 
     return all;
 }
 
+static int64_t report_bytes(const heartbeat_request *r)
+{
+    int64_t count =
+        (int64_t)(r->task_offsets.len > 0 ? r->task_offsets.len : 0) + (r->task_end_offsets.len > 0 ? r->task_end_offsets.len : 0);
+    return count * (int64_t)sizeof(struct task_offset);
+}
+
 void sender_report_offsets(struct draft *t, const heartbeat_request *r)
 {
     static const struct modern_offsets none = {0};
     const struct modern_offsets *old = t->slot != NULL && t->slot->offsets != NULL ? t->slot->offsets : &none;
     bool same = (r->task_offsets.len < 0 || same_offsets(&r->task_offsets, old->offsets, old->offset_count)) &&
                 (r->task_end_offsets.len < 0 || same_offsets(&r->task_end_offsets, old->end_offsets, old->end_offset_count));
-    if (!same) {
+    /* Without room the last report stands: nothing but a warm-up depends on it. */
+    if (!same && budget_allows(t->d, 0, 0, report_bytes(r))) {
         t->offsets_put = true;
         t->offsets.task_offsets = offsets_kept(t, &r->task_offsets, old->offsets, old->offset_count);
         t->offsets.task_end_offsets = offsets_kept(t, &r->task_end_offsets, old->end_offsets, old->end_offset_count);

@@ -61,7 +61,7 @@
     X(EPOCH_BEHIND, "streams: member epoch behind")                                                                                        \
     X(UNVERIFIED, "streams: topology has to be compared")                                                                                  \
     X(UNKNOWN_TASK, "streams: owns a task that does not exist")                                                                            \
-    X(JOIN_BUDGET, "streams join: no room in the shard")                                                                                   \
+    X(NO_ROOM, "streams: no room in the shard")                                                                                            \
     X(JOIN_GROUP_FULL, "streams join: group is full")                                                                                      \
     X(JOIN_UNRELEASED, "streams join: instance is in use")                                                                                 \
     X(JOIN_TOPOLOGY, "streams join: topology refused")                                                                                     \
