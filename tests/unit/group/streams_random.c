@@ -192,7 +192,7 @@ static struct str process_of(struct world_request *q, int client)
     return arena_printf(&q->arena, "p%d", client / 2);
 }
 
-static void join(struct streams_random *r, struct streams_client *c)
+static struct world_request *join_request(struct streams_random *r, struct streams_client *c)
 {
     int n = number_of(r, c);
     bool anew = c->member_id[0] == '\0' || c->dead || (n >= STREAMS_STATIC && below(r, 2) == 0);
@@ -212,7 +212,7 @@ static void join(struct streams_random *r, struct streams_client *c)
         h->user_endpoint->port = (uint16_t)n;
     }
     set_topology(q);
-    world_submit(&r->world, q);
+    return q;
 }
 
 /* It stops working on what it was not given before it says so. */
@@ -224,18 +224,22 @@ static void say_tasks(struct world_request *q, struct streams_client *c)
     body(q)->warmup_tasks = request_tasks(q, c->has[2]);
 }
 
-void streams_random_beat(struct streams_random *r, int client)
+struct world_request *streams_random_request(struct streams_random *r, int client)
 {
     struct streams_client *c = &r->client[client];
     if (c->epoch == 0 || c->dead || c->away) {
-        join(r, c);
-        return;
+        return join_request(r, c);
     }
     struct world_request *q = request_new(r, c, c->epoch);
     if (c->owes || below(r, 4) == 0) {
         say_tasks(q, c);
     }
-    world_submit(&r->world, q);
+    return q;
+}
+
+void streams_random_beat(struct streams_random *r, int client)
+{
+    world_submit(&r->world, streams_random_request(r, client));
 }
 
 static void leave(struct streams_random *r, struct streams_client *c)

@@ -30,6 +30,7 @@ struct streams_random {
 void streams_random_init(struct streams_random *r, uint64_t seed);
 void streams_random_fini(struct streams_random *r);
 void streams_random_step(struct streams_random *r);
+struct world_request *streams_random_request(struct streams_random *r, int client);
 /* A beat of that client as a client would send it; it joins first where it has to. */
 void streams_random_beat(struct streams_random *r, int client);
 /* What must hold after each step. */

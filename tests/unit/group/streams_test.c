@@ -97,13 +97,77 @@ static void timers_follow_the_members(void **unused)
     }
 }
 
+/* ---- several decisions on one overlay ------------------------------------------------------------------------------------------------ */
+
+enum { BATCH = 6 };
+
+static void decide_on(const struct streams_random *r, const struct group_set *set, struct world_request *q, struct group_out *ret)
+{
+    q->op.clock_ms = r->world.now_ms;
+    q->op.wall_ms = 1700000000000 + r->world.now_ms;
+    q->op.topics = &r->world.topics;
+    q->op.settings = &r->world.settings;
+    q->op.catalog = r->world.shard0;
+    group_decide(set, &q->op, &q->arena, ret);
+}
+
+static void assert_same(const struct group_out *a, const struct group_out *b)
+{
+    assert_int_equal(a->records.len, b->records.len);
+    for (size_t i = 0; i < a->records.len; i++) {
+        assert_true(bytes_eq(a->records.v[i].key, b->records.v[i].key) && bytes_eq(a->records.v[i].value, b->records.v[i].value));
+    }
+    assert_string_equal(a->rule, b->rule);
+    assert_int_equal(a->error, b->error);
+    assert_int_equal(a->timer_count, b->timer_count);
+}
+
+/* What a turn decides one after the other on its overlay is what would be decided if each were applied before the next. */
+static void overlays_decide_like_their_base(void **unused)
+{
+    (void)unused;
+    int64_t records = 0;
+    for (uint64_t seed = 4000; seed < 4000 + SEEDS; seed++) {
+        struct streams_random r;
+        streams_random_init(&r, seed);
+        r.world.check = false;
+        for (int i = 0; i < STEPS / 4; i++) {
+            streams_random_step(&r);
+        }
+        struct world_request *q[BATCH];
+        struct group_out on_overlay[BATCH], on_base;
+        struct arena scratch;
+        arena_init(&scratch, 0);
+        uint64_t hash = group_set_hash(r.world.set);
+        struct group_set *overlay = group_overlay_new(r.world.set, STR("app"));
+        for (int i = 0; i < BATCH; i++) {
+            q[i] = streams_random_request(&r, (int)prng_below(&r.prng, STREAMS_CLIENTS));
+            decide_on(&r, overlay, q[i], &on_overlay[i]);
+            for (size_t k = 0; k < on_overlay[i].records.len; k++) {
+                assert_true(group_apply(overlay, 0, on_overlay[i].records.v[k], &scratch));
+            }
+            records += (int64_t)on_overlay[i].records.len;
+        }
+        group_overlay_free(overlay);
+        assert_true(group_set_hash(r.world.set) == hash);
+        for (int i = 0; i < BATCH; i++) {
+            decide_on(&r, r.world.set, q[i], &on_base);
+            assert_same(&on_base, &on_overlay[i]);
+            world_apply(&r.world, on_base.records.v, on_base.records.len);
+            world_request_free(q[i]);
+        }
+        arena_fini(&scratch);
+        streams_random_fini(&r);
+    }
+    assert_true(records > SEEDS * BATCH / 2);
+}
+
 int run_streams_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lives_keep_the_invariants),
-        cmocka_unit_test(all_settle),
-        cmocka_unit_test(silence_ends_everything),
-        cmocka_unit_test(timers_follow_the_members),
+        cmocka_unit_test(random_lives_keep_the_invariants), cmocka_unit_test(all_settle),
+        cmocka_unit_test(silence_ends_everything),          cmocka_unit_test(timers_follow_the_members),
+        cmocka_unit_test(overlays_decide_like_their_base),
     };
     return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
 }
