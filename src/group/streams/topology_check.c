@@ -2,7 +2,7 @@
 #include "../catalog/configs.h"
 #include "../errors.h"
 #include "../names.h"
-#include "partitions.h"
+#include "resolve.h"
 
 #include <inttypes.h>
 #include <muster/regex.h>
@@ -10,7 +10,6 @@
 typedef struct streams_group_topology_value_copartition_group copartition_group;
 
 enum {
-    SHOWN_NAME_BYTES = 16384,  /* of the names in one text; a string of the protocol ends at 32767 */
     MOST_REGEXES = 100,        /* each is matched against every topic whenever topics come or go */
     MOST_REGEX_PROGRAM = 1000, /* instructions of all of them together (regex.h): what each topic's name may cost */
     PARTS_PER_TOPIC = 16       /* configs and copartition indexes that a topology may have for each topic that it may have */
@@ -101,12 +100,13 @@ struct bad_names {
     bool (*good)(struct str name, struct arena *arena);
     struct arena *arena;
     struct str_array list;
+    struct names seen; /* each is told once */
     int32_t bytes;
 };
 
 static void look_at(struct bad_names *bad, struct str name)
 {
-    if (bad->bytes < SHOWN_NAME_BYTES && !bad->good(name, bad->arena)) {
+    if (bad->bytes < SHOWN_NAME_BYTES && !bad->good(name, bad->arena) && names_add(&bad->seen, bytes_of_str(name), 0) < 0) {
         bad->list.v[bad->list.len++] = name;
         bad->bytes += name.len;
     }
@@ -128,6 +128,7 @@ static struct str bad_names(const struct checking *c, bool (*good)(struct str na
         total += topics_of(&c->t->subtopologies.v[i]);
     }
     bad.list.v = ARENA_NEW(c->arena, struct str, total);
+    names_init(&bad.seen, c->arena, (int32_t)total);
     for (int32_t i = 0; i < c->t->subtopologies.len; i++) {
         const subtopology *s = &c->t->subtopologies.v[i];
         for (int32_t k = 0; k < s->source_topics.len; k++) {
