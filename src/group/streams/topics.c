@@ -128,13 +128,14 @@ void streams_draft_write_regexes(const struct draft *t)
     }
 }
 
-/* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. */
+/* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. Topics are made for
+ * members: whoever takes an application down deletes its internal topics while nobody is there. */
 void streams_draft_wish(struct draft *t)
 {
     if (t->next.problem == TOPOLOGY_MISSING_SOURCES) {
         struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
         t->d->out->resolve = t->d->out->resolve || topology_has_regex(draft_topology(t), &known);
-    } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL && draft_topology(t) != NULL) {
+    } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL && draft_topology(t) != NULL && t->next.member_count > 0) {
         t->d->out->create = topology_creation(streams_draft_resolve(t), t->d->arena);
     }
 }
