@@ -6,7 +6,10 @@
  *                 some of it is taken       UNRELEASED, at the target's epoch, with what is free
  *                 else                      STABLE, at the target's epoch
  *
- * A member that says in the same breath that it no longer has what it would be told to give up is not told. */
+ * A member that says in the same breath that it no longer has what it would be told to give up is not told.
+ *
+ * A task that changes its kind where it is (seen on Kafka 4.4.0): an active one that becomes a standby is given up as the one and had as the other in one
+ * answer; a standby or warm-up task is never given up for being had in another kind, it stays what it is until it can be that. */
 #include "reconcile.h"
 
 static bool stays(const struct reconcile *r)
@@ -26,9 +29,9 @@ static bool stays(const struct reconcile *r)
 }
 
 /* Those of target that the member lacks and may take now. *taken: whether there are others. */
-static struct units free_units(const struct reconcile *r, enum unit_kind kind, struct arena *arena, bool *taken)
+static struct units free_units(const struct reconcile *r, enum unit_kind kind, struct units keeps, struct arena *arena, bool *taken)
 {
-    struct units wanted = units_minus(r->target->kind[kind], r->now->assigned.kind[kind], arena);
+    struct units wanted = units_minus(r->target->kind[kind], keeps, arena);
     struct unit *v = ARENA_NEW(arena, struct unit, wanted.len);
     int32_t len = 0;
     for (int32_t i = 0; i < wanted.len; i++) {
@@ -52,6 +55,31 @@ static bool differs(const struct member_position *a, const struct member_positio
            !holding_same(&a->assigned, &b->assigned) || !holding_same(&a->revoking, &b->revoking);
 }
 
+static struct units of_all_kinds(const struct holding *h, struct arena *arena)
+{
+    struct units all = h->kind[UNITS_ACTIVE];
+    for (int k = UNITS_ACTIVE + 1; k < UNIT_KINDS; k++) {
+        all = units_join(all, h->kind[k], arena);
+    }
+    return all;
+}
+
+/* What the member keeps and what it gives up. */
+static void split(const struct reconcile *r, struct arena *arena, struct holding *keep, struct holding *revoke)
+{
+    const struct holding *has = &r->now->assigned, *target = r->target;
+    for (int k = 0; k < UNIT_KINDS; k++) {
+        keep->kind[k] = units_both(has->kind[k], target->kind[k], arena);
+        revoke->kind[k] = units_minus(has->kind[k], target->kind[k], arena);
+        if (k != UNITS_ACTIVE && has->kind[k].len + target->kind[k].len > 0) {
+            struct units rises = units_both(revoke->kind[k], target->kind[UNITS_ACTIVE], arena);
+            struct units changed = units_both(target->kind[k], of_all_kinds(has, arena), arena);
+            keep->kind[k] = units_join(units_join(keep->kind[k], rises, arena), changed, arena);
+            revoke->kind[k] = units_minus(revoke->kind[k], of_all_kinds(target, arena), arena);
+        }
+    }
+}
+
 bool reconcile(const struct reconcile *r, struct arena *arena, struct member_position *ret)
 {
     const struct member_position *now = r->now;
@@ -60,10 +88,7 @@ bool reconcile(const struct reconcile *r, struct arena *arena, struct member_pos
         return false;
     }
     struct holding keep = {0}, revoke = {0};
-    for (int k = 0; k < UNIT_KINDS; k++) {
-        keep.kind[k] = units_both(now->assigned.kind[k], r->target->kind[k], arena);
-        revoke.kind[k] = units_minus(now->assigned.kind[k], r->target->kind[k], arena);
-    }
+    split(r, arena, &keep, &revoke);
     ret->previous_epoch = now->epoch;
     ret->assigned = keep;
     ret->revoking = (struct holding){0};
@@ -76,8 +101,11 @@ bool reconcile(const struct reconcile *r, struct arena *arena, struct member_pos
     }
     bool taken = false;
     for (int k = 0; k < UNIT_KINDS; k++) {
-        struct units more = free_units(r, (enum unit_kind)k, arena, &taken);
+        struct units more = free_units(r, (enum unit_kind)k, keep.kind[k], arena, &taken);
         ret->assigned.kind[k] = units_join(keep.kind[k], more, arena);
+        if (k != UNITS_ACTIVE) {
+            ret->assigned.kind[k] = units_minus(ret->assigned.kind[k], ret->assigned.kind[UNITS_ACTIVE], arena);
+        }
     }
     ret->epoch = r->target_epoch;
     ret->state = taken ? MEMBER_UNRELEASED : MEMBER_STABLE;

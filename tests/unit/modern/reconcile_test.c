@@ -166,7 +166,7 @@ static void kinds_are_apart(void **state)
 {
     (void)state;
     struct member_position now = {.epoch = 3, .previous_epoch = 3, .state = MEMBER_STABLE};
-    now.assigned.kind[UNITS_STANDBY] = tasks("12", 0);
+    now.assigned.kind[UNITS_STANDBY] = tasks("24", 0);
     struct holding target = {0}, others = {0};
     target.kind[UNITS_ACTIVE] = tasks("1", 0);
     target.kind[UNITS_STANDBY] = tasks("25", 0);
@@ -182,7 +182,7 @@ static void kinds_are_apart(void **state)
     now = next;
     struct holding owned = {0};
     owned.kind[UNITS_STANDBY] = tasks("2", 0);
-    owned.kind[UNITS_ACTIVE] = tasks("1", 0); /* of another kind: does not count as the standby task */
+    owned.kind[UNITS_ACTIVE] = tasks("4", 0); /* of another kind: does not count as the standby task */
     r.owned = &owned;
     assert_true(reconcile(&r, &arena, &next));
     assert_int_equal(next.state, MEMBER_UNRELEASED);
@@ -191,6 +191,59 @@ static void kinds_are_apart(void **state)
     assert_int_equal(next.assigned.kind[UNITS_STANDBY].len, 2);
     assert_int_equal(next.assigned.kind[UNITS_STANDBY].v[1].epoch, 0);
     assert_int_equal(next.assigned.kind[UNITS_WARMUP].len, 0);
+}
+
+/* What a member has of each kind, as digits. */
+static void assert_kinds(const struct holding *h, const char *actives, const char *standbys, const char *warmups)
+{
+    assert_true(units_equal(h->kind[UNITS_ACTIVE], tasks(actives, 0)));
+    assert_true(units_equal(h->kind[UNITS_STANDBY], tasks(standbys, 0)));
+    assert_true(units_equal(h->kind[UNITS_WARMUP], tasks(warmups, 0)));
+}
+
+static struct holding kinds(const char *actives, const char *standbys, const char *warmups)
+{
+    return (struct holding){.kind = {tasks(actives, 2), tasks(standbys, 0), tasks(warmups, 0)}};
+}
+
+static struct member_position turned(struct holding has, struct holding target, struct holding others)
+{
+    struct member_position now = {.epoch = 3, .previous_epoch = 2, .state = MEMBER_STABLE, .assigned = has}, next;
+    struct reconcile r = {.now = &now, .target_epoch = 4, .target = &target, .taken = taken, .ctx = &others};
+    assert_true(reconcile(&r, &arena, &next));
+    return next;
+}
+
+static void a_task_changes_its_kind_where_it_is(void **state)
+{
+    (void)state;
+    struct member_position p = turned(kinds("0123", "", ""), kinds("01", "23", ""), kinds("", "", ""));
+    assert_int_equal(p.state, MEMBER_UNREVOKED); /* given up as active, had as standby */
+    assert_kinds(&p.assigned, "01", "23", "");
+    assert_kinds(&p.revoking, "23", "", "");
+
+    p = turned(kinds("3", "01", ""), kinds("03", "1", ""), kinds("", "", ""));
+    assert_int_equal(p.state, MEMBER_STABLE); /* a standby rises at once */
+    assert_int_equal(p.epoch, 4);
+    assert_kinds(&p.assigned, "03", "1", "");
+    assert_int_equal(p.assigned.kind[UNITS_ACTIVE].v[0].epoch, 4);
+
+    p = turned(kinds("3", "", "0"), kinds("03", "", ""), kinds("0", "", ""));
+    assert_int_equal(p.state, MEMBER_UNRELEASED); /* goes on warming up while another has it */
+    assert_kinds(&p.assigned, "3", "", "0");
+
+    p = turned(kinds("35", "0", ""), kinds("03", "", ""), kinds("", "", ""));
+    assert_int_equal(p.state, MEMBER_UNREVOKED); /* 5 is given up first */
+    assert_kinds(&p.assigned, "3", "0", "");
+    assert_kinds(&p.revoking, "5", "", "");
+
+    p = turned(kinds("3", "", "0"), kinds("3", "0", ""), kinds("", "", ""));
+    assert_int_equal(p.state, MEMBER_STABLE);
+    assert_kinds(&p.assigned, "3", "0", "");
+
+    p = turned(kinds("3", "01", ""), kinds("3", "1", ""), kinds("", "", ""));
+    assert_int_equal(p.state, MEMBER_UNREVOKED); /* one that goes elsewhere is given up */
+    assert_kinds(&p.revoking, "", "0", "");
 }
 
 /* Protocol facts, section 4: any epoch from the one the unit was given with up to the member's, if it still owns it; else the member's own. */
@@ -215,6 +268,7 @@ int run_reconcile_tests(void)
         cmocka_unit_test_setup_teardown(a_newer_target_that_gives_back, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_to_do_but_the_epoch, setup, teardown),
         cmocka_unit_test_setup_teardown(kinds_are_apart, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_task_changes_its_kind_where_it_is, setup, teardown),
         cmocka_unit_test(epochs_of_commits),
     };
     return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
