@@ -261,12 +261,13 @@ static void take_tasks(struct app *a, const struct streams_group_heartbeat_respo
     sim_say(a->sim, "app=%u group=%u epoch=%d active=%010llx standby=%010llx%s", a->number, a->group, a->epoch,
             (unsigned long long)told.role[ACTIVE], (unsigned long long)told.role[STANDBY], closes != 0 ? " closes some" : "");
     a->closed_at_us = 0;
-    if (closes != 0) {
+    if (closes != 0)
         a->closed_at_us =
             a->sim->now_us + (sim_chance(a->sim, 300000) ? sim_between(a->sim, 200000, 900000) : sim_between(a->sim, 500, 50000));
-        if (a->confirm_by_us == 0)
-            a->confirm_by_us = a->sent_us + STREAMS_REBALANCE_MS * 1000;
-    }
+    /* Also when it has nothing to close: what it shall give up may have been given to it by an answer that was lost. */
+    a->say_tasks = a->closed_at_us == 0;
+    if (a->confirm_by_us == 0)
+        a->confirm_by_us = a->sent_us + STREAMS_REBALANCE_MS * 1000;
     streams_check_owner(a, gained);
 }
 
@@ -294,7 +295,6 @@ static void good(struct app *a, const struct streams_group_heartbeat_response *m
     if (a->confirms) {
         a->confirm_by_us = 0;
         a->confirms = false;
-        a->sim->totals.streams_moves++;
     }
     if (m->active_tasks.len >= 0) {
         a->doubt_until_us = 0;
@@ -363,6 +363,7 @@ static void close_tasks(struct app *a)
     a->has = a->keeps;
     a->closed_at_us = 0;
     a->say_tasks = true;
+    a->sim->totals.streams_moves++;
 }
 
 static int64_t next_us(const struct app *a)
