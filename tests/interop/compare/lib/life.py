@@ -29,7 +29,7 @@ class Life:
         self.sides = sides
         self.kind = kind
         self.name = f"life-{seed}"
-        self.limit = 2 if kind == "events" else 4
+        self.limit = 2 if kind in ("events", "standby") else 4
         self.members = {}
         self.used = 0
         self.log = []
@@ -56,7 +56,7 @@ class Life:
             self.events = {"e1": 2, "e2": 0 if rng.random() < 0.5 else 2}
             return [("0", [f"{self.name}-e1"], []), ("1", [f"{self.name}-e2"], [])]
         self.events = {}
-        logs = [shared["log"]] if self.kind == "standby" or rng.random() < 0.4 else []
+        logs = [shared["log"]] if self.kind in ("standby", "spread") or rng.random() < 0.4 else []
         rows = [("0", [shared["big"]], logs)]
         if self.kind == "plain" and rng.random() < 0.3:
             rows.append(("1", [shared["other"]], []))
@@ -93,7 +93,8 @@ class Life:
     def waiting(self):
         """Members that wait for tasks of others; who of several gets which first is the assignor's choice."""
         share = self.share()
-        return sum(any(len(s.seats[n].held) < share for s in self.sides) for n in self.members)
+        count = sum(any(len(s.seats[n].held) < share for s in self.sides) for n in self.members)
+        return 2 * count if self.kind == "standby" else count  # and what of its standbys it is to have as active
 
     def giving_up(self, name):
         """A member that was told to give up tasks: whether it is given the same ones again is the assignor's choice."""
@@ -117,7 +118,7 @@ class Life:
         views = [self.heartbeat_view(s, a) for s, a in zip(self.sides, answers)]
         self.ever_loose = self.ever_loose or loose
         skip = set()
-        if loose or self.kind == "standby":
+        if loose or self.kind == "spread":
             skip |= {"active", "standby", "warmup"}
         if self.ever_loose or self.kind != "plain":
             skip |= {"info", "endpoints"}
@@ -126,7 +127,7 @@ class Life:
         for key, value in views[0].items():
             if key not in skip and value != views[1][key]:
                 self.fail(key, value, views[1][key])
-        if self.kind != "standby" and not self.epochs.same(answers[0]["MemberEpoch"], answers[1]["MemberEpoch"]):
+        if self.kind != "spread" and not self.epochs.same(answers[0]["MemberEpoch"], answers[1]["MemberEpoch"]):
             self.fail("epoch", answers[0]["MemberEpoch"], answers[1]["MemberEpoch"])
 
     # ---- heartbeats
@@ -402,7 +403,7 @@ class Life:
         if not m:
             return False
         how = self.rng.choice(("above", "far above", "below", "before", "before with a report"))
-        if self.kind == "standby" and how.startswith("before"):
+        if self.kind == "spread" and how.startswith("before"):
             return False
         if how.startswith("before") and (any(s.seats[m.name].before is None for s in self.sides) or m.away or self.outdated(m)):
             return False
@@ -476,31 +477,31 @@ class Life:
             group = answer["Groups"][0]
             epochs.append([group["GroupEpoch"], group["AssignmentEpoch"]] + [
                 m["MemberEpoch"] for m in sorted(group["Members"], key=lambda m: m["MemberId"])])
-            loose = self.waiting() >= 2 or self.kind == "standby" and not settled
+            loose = self.waiting() >= 2 or self.kind == "spread" and not settled
             members = []
             for m in sorted(group["Members"], key=lambda m: m["MemberId"]):
                 members.append((m["MemberId"], m["InstanceId"], m["RackId"], m["ClientId"], m["TopologyEpoch"], m["ProcessId"],
                                 streams.endpoint(m["UserEndpoint"]), str(m["ClientTags"]),
                                 None if loose else total(m["Assignment"]["ActiveTasks"]),
-                                None if self.kind == "standby" and not settled else total(m["TargetAssignment"]["ActiveTasks"])))
+                                None if self.kind == "spread" and not settled else total(m["TargetAssignment"]["ActiveTasks"])))
             active = [t for m in group["Members"] for t in streams.ids(m["Assignment"]["ActiveTasks"])]
             standby = sum(total(m["TargetAssignment"]["StandbyTasks"]) for m in group["Members"])
             topology = group["Topology"] and (group["Topology"]["Epoch"], [
                 (s["SubtopologyId"], [t.replace(side.prefix, "") for t in s["SourceTopics"]])
                 for s in group["Topology"]["Subtopologies"]])
             return (errors.text(group["ErrorCode"]), plain(group["ErrorMessage"], side.prefix),
-                    None if self.kind == "standby" and not settled else group["GroupState"], topology, members,
+                    None if self.kind == "spread" and not settled else group["GroupState"], topology, members,
                     len(active) - len(set(active)), standby if settled else None)
 
         answers = self.ask_all("describe", "StreamsGroupDescribe", 1, lambda side: {"GroupIds": [side.group(self.name)]}, view)
         for first, second in zip(*epochs):
-            if self.kind != "standby" and not self.epochs.same(first, second):
+            if self.kind != "spread" and not self.epochs.same(first, second):
                 self.fail("epochs of describe", epochs[0], epochs[1])
         return answers[0]["Groups"][0]["GroupState"]
 
     def op_list(self):
         self.ask_all("list", "ListGroups", 5, lambda side: {"StatesFilter": [], "TypesFilter": ["streams"]},
-                     lambda side, a: [(g["ProtocolType"], None if self.kind == "standby" else g["GroupState"], g["GroupType"])
+                     lambda side, a: [(g["ProtocolType"], None if self.kind == "spread" else g["GroupState"], g["GroupType"])
                                       for g in a["Groups"] if g["GroupId"] == side.group(self.name)])
         return True
 
@@ -509,7 +510,7 @@ class Life:
         if not m:
             return False
         how = self.rng.choice(("now", "now", "above", "since", "since less one", "foreign", "foreign before", "minus one"))
-        if how.startswith(("since", "foreign")) and (self.waiting() >= 2 or m.away or self.kind == "standby" or
+        if how.startswith(("since", "foreign")) and (self.waiting() >= 2 or m.away or self.kind == "spread" or
                                                      not all(s.seats[m.name].held for s in self.sides)):
             return False
         index = self.rng.randrange(len(self.shape))
@@ -662,7 +663,7 @@ class Life:
                 m = self.members[name]
                 self.heartbeat(name, "beats", lambda side, seat, m=m: self.base(m, seat), quiet=quiet)
                 self.heartbeat(name, "reports", lambda side, seat, m=m: {**self.base(m, seat), **seat.report()}, quiet=quiet)
-            if self.settled() and turn >= (4 if self.kind == "standby" else 0):
+            if self.settled() and turn >= (4 if self.kind == "spread" else 0):
                 break
         if self.members and compare:
             self.describe(settled=True)
@@ -688,7 +689,7 @@ class Life:
             if not getattr(self, "op_" + name)():
                 continue
             done += 1
-            if self.kind == "standby":
+            if self.kind == "spread":
                 if done % 12 == 0:
                     self.settle(quiet=True)
             elif not self.same_counts():
