@@ -187,7 +187,7 @@ static void send_beat(struct app *a)
 {
     request *m;
     struct sim_request *r = new_request(a, &m);
-    a->stray = sim_chance(a->sim, 20000);
+    a->stray = a->doubt_until_us == 0 && sim_chance(a->sim, 20000);
     m->member_epoch += a->stray;
     a->confirms = a->confirm_by_us != 0 && a->closed_at_us == 0;
     if (a->say_tasks || a->confirms)
