@@ -1,7 +1,10 @@
 /* fuzz_apply.c: whatever the log may say, applying it, deciding on it and taking a snapshot of it must not fail.
  *
  * The first byte chooses: the rest as one entry; as records, key and value by length; or as a program that makes records of a few groups, members and topics,
- * in any order and with any numbers, and asks for decisions between them. After a program the state as a snapshot must restore to the same hash. */
+ * in any order and with any numbers, and asks for decisions between them, some of them on an overlay beside its base, and with a snapshot under way now and then.
+ * What a snapshot holds must restore to the hash of the state at its beginning. */
+#include "streams_records.h"
+
 #include <muster/group.h>
 
 #include <string.h>
@@ -16,6 +19,9 @@ struct machine {
     struct arena arena;
     struct group_settings settings;
     struct topics topics;
+    bool cutting; /* a snapshot is under way */
+    uint64_t cut_hash;
+    struct buf cut;
 };
 
 static uint8_t next_byte(struct machine *m)
@@ -41,13 +47,13 @@ static struct str pick(struct machine *m, const char *const *names, size_t count
 
 static struct str next_group(struct machine *m)
 {
-    static const char *const names[] = {"a", "b", ""};
+    static const char *const names[] = {"g-0", "g-1", ""};
     return pick(m, names, COUNT_OF(names));
 }
 
 static struct str next_member(struct machine *m)
 {
-    static const char *const names[] = {"m1", "m2", "m3", "c-00000000-0000-0000-0000-000000000000", ""};
+    static const char *const names[] = {"m-0", "m-1", "m-2", "c-00000000-0000-0000-0000-000000000000", ""};
     return pick(m, names, COUNT_OF(names));
 }
 
@@ -156,6 +162,32 @@ static void make_topic(struct machine *m)
     apply(m, RECORD_TOPIC, &key, 0, &value);
 }
 
+static uint64_t draw_below(void *ctx, uint64_t bound)
+{
+    return next_byte(ctx) % bound;
+}
+
+static void make_streams(struct machine *m)
+{
+    struct record_draw draw = {.ctx = m, .below = draw_below, .arena = &m->arena, .groups = 2, .members = 3};
+    MUSTER_CHECK(group_apply(m->set, 1, draw_streams_record(&draw), &m->arena));
+}
+
+/* Records on an overlay do nothing to its base. */
+static void overlay(struct machine *m)
+{
+    struct record_draw draw = {.ctx = m, .below = draw_below, .arena = &m->arena, .groups = 2, .members = 3};
+    uint64_t hash = group_set_hash(m->set);
+    struct group_set *overlay = group_overlay_new(m->set, next_byte(m) % 2 == 0 ? STR("g-0") : STR("g-1"));
+    for (int i = next_byte(m) % 4; i > 0; i--) {
+        MUSTER_CHECK(group_apply(overlay, 1, draw_streams_record(&draw), &m->arena));
+    }
+    MUSTER_CHECK(group_set_hash(m->set) == hash);
+    make_streams(m); /* nor does the base do anything to it */
+    MUSTER_CHECK(group_apply(overlay, 1, draw_streams_record(&draw), &m->arena));
+    group_overlay_free(overlay);
+}
+
 /* ---- decisions -------------------------------------------------------------------------------------------------------------- */
 
 static void decide(struct machine *m, struct group_op *op)
@@ -240,31 +272,49 @@ static void ask_sweep(struct machine *m)
     decide(m, &(struct group_op){.kind = kinds[next_byte(m) % COUNT_OF(kinds)], .group_id = next_group(m)});
 }
 
+/* ---- snapshots ---------------------------------------------------------------------------------------------------------------- */
+
+static void cut_begin(struct machine *m)
+{
+    m->cutting = true;
+    m->cut_hash = group_set_hash(m->set);
+    buf_init(&m->cut, 0);
+    group_snapshot_begin(m->set);
+}
+
+static void cut_end(struct machine *m)
+{
+    struct pool pool = {0};
+    struct group_set *copy = group_set_new(&pool, 0);
+    while (group_snapshot_next(m->set, 64, &m->cut)) {
+    }
+    group_snapshot_end(m->set);
+    MUSTER_CHECK(group_restore(copy, (struct bytes){m->cut.ptr, (int32_t)m->cut.len}, &m->arena) == 0);
+    MUSTER_CHECK(group_set_hash(copy) == m->cut_hash);
+    group_set_free(copy);
+    MUSTER_CHECK(pool.bytes == 0);
+    buf_fini(&m->cut);
+    m->cutting = false;
+}
+
+static void cut(struct machine *m)
+{
+    if (!m->cutting) {
+        cut_begin(m);
+    } else if (!group_snapshot_next(m->set, 1 + next_byte(m), &m->cut)) {
+        cut_end(m);
+    }
+}
+
 static void step(struct machine *m)
 {
-    static void (*const steps[])(struct machine * m) = {make_group, make_member, make_assignment, make_pending, make_offset, make_topic,
-                                                        ask_join,   ask_sync,    ask_leave,       ask_commit,   ask_timer,   ask_sweep};
+    static void (*const steps[])(struct machine * m) = {make_group,   make_member,  make_assignment, make_pending, make_offset, make_topic,
+                                                        ask_join,     ask_sync,     ask_leave,       ask_commit,   ask_timer,   ask_sweep,
+                                                        make_streams, make_streams, make_streams,    overlay,      cut};
     steps[next_byte(m) % COUNT_OF(steps)](m);
 }
 
 /* ---- the three ways ------------------------------------------------------------------------------------------------------------ */
-
-static void check_snapshot(struct machine *m)
-{
-    struct pool pool = {0};
-    struct group_set *copy = group_set_new(&pool, 0);
-    struct buf run;
-    buf_init(&run, 0);
-    group_snapshot_begin(m->set);
-    while (group_snapshot_next(m->set, 64, &run)) {
-    }
-    group_snapshot_end(m->set);
-    MUSTER_CHECK(group_restore(copy, (struct bytes){run.ptr, (int32_t)run.len}, &m->arena) == 0);
-    MUSTER_CHECK(group_set_hash(copy) == group_set_hash(m->set));
-    group_set_free(copy);
-    MUSTER_CHECK(pool.bytes == 0);
-    buf_fini(&run);
-}
 
 static void run_program(struct machine *m)
 {
@@ -272,7 +322,11 @@ static void run_program(struct machine *m)
         step(m);
         arena_clear(&m->arena);
     }
-    check_snapshot(m);
+    if (m->cutting) {
+        cut_end(m);
+    }
+    cut_begin(m);
+    cut_end(m);
 }
 
 static void run_records(struct machine *m)

@@ -28,21 +28,31 @@ static void add_source(const struct resolving *r, struct members *to, int32_t us
     to->v[to->len++] = (struct member){.name = r->used[used].name, .partitions = r->used[used].partitions};
 }
 
+/* What was not checked here, a record of the log from elsewhere, may name what is not there. */
+static bool names_one_of(int16_t index, int32_t len)
+{
+    return index >= 0 && index < len;
+}
+
 static struct members outside_members(const struct resolving *r, int32_t number, const copartition_group *g)
 {
     const struct used_sources *sources = &r->sources[number];
+    const subtopology *s = &r->t->subtopologies.v[number];
     int32_t matches = 0;
     for (int32_t i = 0; i < g->source_topic_regex.len; i++) {
         int16_t regex = g->source_topic_regex.v[i];
-        matches += sources->starts[regex + 1] - sources->starts[regex];
+        matches += names_one_of(regex, s->source_topic_regex.len) ? sources->starts[regex + 1] - sources->starts[regex] : 0;
     }
     struct members m = {.v = ARENA_NEW(r->arena, struct member, g->source_topics.len + matches)};
     for (int32_t i = 0; i < g->source_topics.len; i++) {
-        add_source(r, &m, sources->v[g->source_topics.v[i]]);
+        if (names_one_of(g->source_topics.v[i], s->source_topics.len)) {
+            add_source(r, &m, sources->v[g->source_topics.v[i]]);
+        }
     }
     for (int32_t i = 0; i < g->source_topic_regex.len; i++) {
         int16_t regex = g->source_topic_regex.v[i];
-        for (int32_t k = sources->starts[regex]; k < sources->starts[regex + 1]; k++) {
+        bool named = names_one_of(regex, s->source_topic_regex.len);
+        for (int32_t k = named ? sources->starts[regex] : 0; named && k < sources->starts[regex + 1]; k++) {
             add_source(r, &m, sources->v[k]);
         }
     }
@@ -54,6 +64,9 @@ static struct members repartition_members(const struct resolving *r, int32_t num
     const subtopology *s = &r->t->subtopologies.v[number];
     struct members m = {.v = ARENA_NEW(r->arena, struct member, g->repartition_source_topics.len)};
     for (int32_t i = 0; i < g->repartition_source_topics.len; i++) {
+        if (!names_one_of(g->repartition_source_topics.v[i], s->repartition_source_topics.len)) {
+            continue;
+        }
         struct str name = s->repartition_source_topics.v[g->repartition_source_topics.v[i]].name;
         struct repartition *topic = repartition_find(&r->repartitions, name);
         int32_t existing = resolve_used(r, name)->partitions;
