@@ -29,7 +29,8 @@ struct resolving {
     struct used_sources *sources;
     struct repartitions repartitions;
     int32_t *tasks;
-    bool derived; /* counts and tasks are right */
+    int64_t copartitioned; /* topics of the copartition groups so far */
+    bool derived;          /* counts and tasks are right */
     struct resolved *ret;
 };
 

@@ -11,6 +11,10 @@
 
 typedef struct streams_group_topology_value_copartition_group copartition_group;
 
+enum {
+    MOST_COPARTITIONED = 200000
+}; /* topics of all groups; what topology_check() lets in has fewer, but for those that regular expressions match */
+
 struct member { /* a topic of the group */
     struct str name;
     int32_t partitions;
@@ -34,29 +38,38 @@ static bool names_one_of(int16_t index, int32_t len)
     return index >= 0 && index < len;
 }
 
-static struct members outside_members(const struct resolving *r, int32_t number, const copartition_group *g)
+/* Each expression once, however often it is named. False: too many topics, over all groups. */
+static bool outside_members(struct resolving *r, int32_t number, const copartition_group *g, struct members *ret)
 {
     const struct used_sources *sources = &r->sources[number];
     const subtopology *s = &r->t->subtopologies.v[number];
-    int32_t matches = 0;
+    bool *named = ARENA_NEW(r->arena, bool, s->source_topic_regex.len);
+    int32_t count = g->source_topics.len;
     for (int32_t i = 0; i < g->source_topic_regex.len; i++) {
         int16_t regex = g->source_topic_regex.v[i];
-        matches += names_one_of(regex, s->source_topic_regex.len) ? sources->starts[regex + 1] - sources->starts[regex] : 0;
+        if (names_one_of(regex, s->source_topic_regex.len) && !named[regex]) {
+            named[regex] = true;
+            count += sources->starts[regex + 1] - sources->starts[regex];
+        }
     }
-    struct members m = {.v = ARENA_NEW(r->arena, struct member, g->source_topics.len + matches)};
+    r->copartitioned += count;
+    if (r->copartitioned > MOST_COPARTITIONED) {
+        resolve_problem(r, TOPOLOGY_PARTITIONING,
+                        arena_printf(r->arena, "The copartition groups of the topology have more than %d topics.", MOST_COPARTITIONED));
+        return false;
+    }
+    ret->v = ARENA_NEW(r->arena, struct member, count);
     for (int32_t i = 0; i < g->source_topics.len; i++) {
         if (names_one_of(g->source_topics.v[i], s->source_topics.len)) {
-            add_source(r, &m, sources->v[g->source_topics.v[i]]);
+            add_source(r, ret, sources->v[g->source_topics.v[i]]);
         }
     }
-    for (int32_t i = 0; i < g->source_topic_regex.len; i++) {
-        int16_t regex = g->source_topic_regex.v[i];
-        bool named = names_one_of(regex, s->source_topic_regex.len);
-        for (int32_t k = named ? sources->starts[regex] : 0; named && k < sources->starts[regex + 1]; k++) {
-            add_source(r, &m, sources->v[k]);
+    for (int32_t i = 0; i < s->source_topic_regex.len; i++) {
+        for (int32_t k = sources->starts[i]; named[i] && k < sources->starts[i + 1]; k++) {
+            add_source(r, ret, sources->v[k]);
         }
     }
-    return m;
+    return true;
 }
 
 static struct members repartition_members(const struct resolving *r, int32_t number, const copartition_group *g)
@@ -161,7 +174,10 @@ static int32_t largest_count(const struct members *m)
 
 static bool enforce(struct resolving *r, int32_t number, const copartition_group *g)
 {
-    struct members outside = outside_members(r, number, g);
+    struct members outside = {0};
+    if (!outside_members(r, number, g, &outside)) {
+        return false;
+    }
     struct members repartitions = repartition_members(r, number, g);
     int32_t count = agreed_count(r, outside.len > 0 ? &outside : &repartitions);
     if (count < 0 || (outside.len > 0 && !check_against(r, &repartitions, count))) {

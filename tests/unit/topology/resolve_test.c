@@ -265,6 +265,42 @@ static void too_many_matches(void **state)
     assert_string_equal(shown(f), "0-0 ; 1-0");
 }
 
+/* A group may name the same expression over and over; its matches count once. */
+static void repeated_regexes(void **state)
+{
+    struct fixture *f = *state;
+    enum { MATCHES = 40000, INDEXES = 60000 };
+    struct str *names = ARENA_NEW(&f->arena, struct str, MATCHES);
+    for (int32_t i = 0; i < MATCHES; i++) {
+        names[i] = STR("in");
+    }
+    const struct regex_topics row = {STR(".*"), {names, MATCHES}};
+    const struct regex_table table = {&row, 1};
+    topics_of_text(&f->topics, STR("in=2,x=3"));
+    struct streams_group_heartbeat_request *r = heartbeat_of_text("0 src=x rx=.* cop=0/0/", &f->arena);
+    struct int16_array *indexes = &r->topology->subtopologies.v[0].copartition_groups.v[0].source_topic_regex;
+    indexes->v = ARENA_NEW(&f->arena, int16_t, INDEXES);
+    indexes->len = INDEXES;
+    size_t before = f->arena.used_bytes;
+    topology_resolve(topology_of_heartbeat(r, &f->arena), &table, &f->topics.topics, &f->arena, &f->resolved);
+    assert_true(str_eq(f->resolved.detail, STR("Following topics do not have the same number of partitions: [{in=2, x=3}]")));
+    assert_true(f->arena.used_bytes - before < 32 << 20);
+    /* Many groups that name it are more than is looked at. */
+    indexes->len = 1;
+    for (int32_t groups = 5; groups <= 6; groups++) {
+        struct streams_group_heartbeat_request_subtopology *s = &r->topology->subtopologies.v[0];
+        struct streams_group_heartbeat_request_copartition_group group = {.source_topic_regex = *indexes};
+        s->copartition_groups.v = ARENA_NEW(&f->arena, struct streams_group_heartbeat_request_copartition_group, groups);
+        s->copartition_groups.len = groups;
+        for (int32_t i = 0; i < groups; i++) {
+            s->copartition_groups.v[i] = group;
+        }
+        topology_resolve(topology_of_heartbeat(r, &f->arena), &table, &f->topics.topics, &f->arena, &f->resolved);
+        assert_int_equal(f->resolved.problem, groups == 5 ? TOPOLOGY_FINE : TOPOLOGY_PARTITIONING);
+    }
+    assert_true(str_eq(f->resolved.detail, STR("The copartition groups of the topology have more than 200000 topics.")));
+}
+
 static int64_t hash_of(struct fixture *f, const char *text)
 {
     resolve(f, text, NULL);
@@ -325,6 +361,7 @@ int run_resolve_tests(void)
         cmocka_unit_test_setup_teardown(creation, setup, teardown),
         cmocka_unit_test_setup_teardown(regular_expressions, setup, teardown),
         cmocka_unit_test_setup_teardown(too_many_matches, setup, teardown),
+        cmocka_unit_test_setup_teardown(repeated_regexes, setup, teardown),
         cmocka_unit_test_setup_teardown(hashes, setup, teardown),
         cmocka_unit_test_setup_teardown(long_chains, setup, teardown),
     };
