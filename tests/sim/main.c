@@ -37,6 +37,7 @@ static const struct {
     {"streams_describes", 15000},
     {"streams_not_ready", 500},
     {"streams_fenced", 10},
+    {"streams_given", 1500},
 };
 
 static uint64_t total_of(const struct sim_totals *totals, const char *name)

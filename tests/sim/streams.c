@@ -445,6 +445,7 @@ void streams_start(struct sim *sim)
         think_at(a, sim->now_us + sim_between(sim, 800000, 3000000));
     }
     streams_admin_start(sim);
+    streams_giver_start(sim);
 }
 
 void streams_fini(struct sim *sim)

@@ -91,7 +91,17 @@ struct looker { /* asks any node how a group is, over and over */
     bool topology; /* the request under way asks for that */
 };
 
+#define SIM_GIVEN_GROUP "given"
+struct giver { /* of topologies, to a group without members */
+    uint64_t serial;
+    uint32_t node;
+    int64_t sent_us;
+    int32_t epoch, acked_epoch; /* newest that was sent; that is known to be in force, since */
+    int64_t acked_at_us;
+};
+
 struct sim_streams {
+    struct giver giver;
     struct app apps[SIM_STREAMS_MEMBERS];
     struct looker lookers[2];
     struct streams_group_check groups[SIM_STREAMS_GROUPS];
@@ -110,6 +120,11 @@ void streams_admin_start(struct sim *sim);
 void streams_repair(struct sim *sim, uint32_t group); /* internal topics do not fit: away with them, they are made anew */
 bool streams_admin_idle(struct sim *sim);
 int32_t streams_task_count(const struct sim *sim, uint32_t group, uint32_t sub); /* 0: there is no such subtopology */
+
+void streams_delete_topic(struct sim *sim, const char *topic);
+
+/* streams_giver.c */
+void streams_giver_start(struct sim *sim);
 
 /* streams_check.c */
 void streams_check_owner(struct app *a, uint64_t gained);                               /* it starts to work on these active tasks */

@@ -22,6 +22,11 @@ static void add_chore(struct sim *sim, enum chore_kind kind, const char *topic, 
     snprintf(c->topic, sizeof(c->topic), "%s", topic);
 }
 
+void streams_delete_topic(struct sim *sim, const char *topic)
+{
+    add_chore(sim, CHORE_DELETE, topic, 0, 0);
+}
+
 static void drop_internals(struct sim *sim, uint32_t group)
 {
     add_chore(sim, CHORE_DELETE, streams_plans[group].changelog, 0, 0);

@@ -38,7 +38,7 @@ struct sim_event {
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
-    X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_not_ready) X(streams_looks) X(streams_describes)
+    X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_not_ready) X(streams_looks) X(streams_describes) X(streams_given)
 /* clang-format on */
 struct sim_totals {
 #define X(name) uint64_t name;
