@@ -1,7 +1,7 @@
 /* create_topics.c: CreateTopics (19), for clients and for this node itself: topics that a streams group needs. */
 #include "internal.h"
 
-enum { TOPIC_ALREADY_EXISTS = 36 };
+enum { TOPIC_ALREADY_EXISTS = 36, OWN_TIMEOUT_MS = 10000 /* a group waits with whatever it needs next until the answer is there */ };
 
 void api_create_topics(struct api_request *r)
 {
@@ -59,6 +59,8 @@ void api_create_topics_own(struct api *a, const struct create_topics_request *re
 {
     struct api_request *r = api_new_own(a);
     struct creation *c = arena_get(r->arena, sizeof(*c));
+    struct create_topics_request own = *request;
+    own.timeout_ms = OWN_TIMEOUT_MS;
     *c = (struct creation){done, ctx, token};
-    api_run_value(r, API_KEY_CREATE_TOPICS, request, created, c);
+    api_run_value(r, API_KEY_CREATE_TOPICS, &own, created, c);
 }

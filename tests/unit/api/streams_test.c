@@ -309,6 +309,20 @@ static void test_nobody_leads(void **state)
         "fresh (This is not the correct controller for this cluster.), other (This is not the correct controller for this cluster.)");
 }
 
+static void test_the_leader_does_not_answer(void **state)
+{
+    struct world *w = *state;
+    struct outcome o;
+    w->state[0] = 16;
+    w->leader[0] = 2;
+    make(w, &o, "fresh", "other", 2);
+    world_pass(w, 9900);
+    assert_int_equal(o.calls, 0);
+    world_pass(w, 200);
+    assert_int_equal(o.calls, 1);
+    assert_string_equal(o.failure, "fresh (The request timed out.), other (The request timed out.)");
+}
+
 /* What is under way when the node ends comes back to nobody. */
 static void test_the_node_ends_meanwhile(void **state)
 {
@@ -334,6 +348,7 @@ const struct CMUnitTest streams_tests[] = {
     TEST(test_what_cannot_be_made_is_named),
     TEST(test_topics_are_made_by_the_leader),
     TEST(test_nobody_leads),
+    TEST(test_the_leader_does_not_answer),
     TEST(test_the_node_ends_meanwhile),
 };
 const size_t streams_test_count = COUNT_OF(streams_tests);
