@@ -134,6 +134,7 @@ class Side:
         self.name = name
         self.wire = wire
         self.prefix = prefix
+        self.acts_by_itself = name == "muster"
         self.seats = {}
 
     def group(self, name):
@@ -171,20 +172,23 @@ class Epochs:
             return first == second
         if first in self.pairs:
             return self.pairs[first] == second
-        if not self.pairs and self.loose:
-            self.pairs[first] = second
-            self.loose = False
-            return True
-        near = max((k for k in self.pairs if k < first), default=None)
-        if near is not None:
-            grown = second - self.pairs[near]
-            if grown <= 0 or not self.loose and grown != first - near:
-                return False
-        elif not self.loose and first != second:
-            return False
-        after = min((k for k in self.pairs if k > first), default=None)
-        if after is not None and self.pairs[after] <= second:
+        if not self._fits(first, second):
             return False
         self.pairs[first] = second
         self.loose = False
         return True
+
+    def _fits(self, first, second):
+        """Between its neighbours: in order with each, and as far from one of them as on the other side."""
+        below = max((k for k in self.pairs if k < first), default=None)
+        above = min((k for k in self.pairs if k > first), default=None)
+        if below is not None and self.pairs[below] >= second or above is not None and self.pairs[above] <= second:
+            return False
+        if self.loose:
+            return True
+        near = below if below is not None else above
+        return first - second == (near - self.pairs[near] if near is not None else 0)
+
+    def ahead(self):
+        """How far the first side's newest epoch is ahead of the other's."""
+        return max(self.pairs) - self.pairs[max(self.pairs)] if self.pairs else 0
