@@ -138,8 +138,8 @@ struct coord_stats {
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);
 
-/* Remaining times of a shard's timers, for a graceful transfer; and their arrival at the new leader. */
+/* Remaining times of a shard's timers, for a graceful transfer; and their arrival at the new leader, from the node that led. */
 void coord_handover_export(struct coord *c, uint32_t shard, struct buf *out);
-void coord_handover_import(struct coord *c, uint32_t shard, struct bytes data);
+void coord_handover_import(struct coord *c, uint32_t from, uint32_t shard, struct bytes data);
 
 #endif

@@ -170,7 +170,7 @@ static void on_message(void *ctx, uint32_t from, uint16_t channel, struct bytes 
             c->events.message(c->events.ctx, from, channel, data);
     } else if (channel == COORD_CHANNEL_TIMERS) {
         if (data.len >= 4 && get_le32(data.ptr) < c->options.shard_count)
-            coord_handover_import(c, get_le32(data.ptr), data);
+            coord_handover_import(c, from, get_le32(data.ptr), data);
     } else {
         barrier_message(c, from, channel, data);
     }
@@ -181,6 +181,8 @@ static void on_peer(void *ctx, uint32_t node, bool connected)
     struct coord *c = ctx;
     c->barrier_retry_us = 0;
     c->dirty = true;
+    if (!connected)
+        handover_forget(c, node);
     if (c->events.peer != NULL)
         c->events.peer(c->events.ctx, node, connected);
 }

@@ -1,7 +1,10 @@
 /* A graceful transfer hands the remaining times over, so that it neither shortens nor lengthens a session.
  *
  * Message: u32 shard, u64 term, then for each timer: u8 kind, u32 epoch, u32 remaining of the rebalance timeout, u32 seen members, u64 remaining us,
- * u16 length + group id, u16 length + member id; little-endian. Best effort: without it the new leader gives every member a full session. */
+ * u16 length + group id, u16 length + member id; little-endian. Best effort: without it the new leader gives every member a full session.
+ *
+ * While a shard is handed over nobody is heard of, so the times hold for whoever takes over. If nobody does, members are heard of again, and the times are void:
+ * a message without timers says so. It comes behind the other on the same connection; when that ends, or when office is not taken soon, they are void, too. */
 #include "internal.h"
 
 enum { HEAD_BYTES = 12, TIMER_BYTES = 25, MOST_BYTES = 4 << 20 };
@@ -28,12 +31,17 @@ static bool put_timer(struct buf *out, const struct shard *s, const struct timer
     return buf_put(out, head, sizeof(head)) == 0 && put_id(out, t->what.group_id) && put_id(out, t->what.member_id);
 }
 
-static void export(const struct shard *s, struct buf *out)
+static bool export_head(const struct shard *s, struct buf *out)
 {
     uint8_t head[HEAD_BYTES];
     put_le32(head, s->id);
     put_le64(head + 4, s->term);
-    if (buf_put(out, head, sizeof(head)) != 0)
+    return buf_put(out, head, sizeof(head)) == 0;
+}
+
+static void export(const struct shard *s, struct buf *out)
+{
+    if (!export_head(s, out))
         return;
     for (size_t i = 0; i < s->timers.heap_len; i++) {
         if (!put_timer(out, s, s->timers.heap[i]))
@@ -41,19 +49,41 @@ static void export(const struct shard *s, struct buf *out)
     }
 }
 
-void handover_send(struct shard *s)
+static void tell(struct shard *s, const struct buf *out)
 {
     uint32_t nodes[64];
     struct coord *c = s->coord;
-    struct buf out;
-    buf_init(&out, MOST_BYTES);
-    export(s, &out);
     size_t count = replica_nodes(c->replica, nodes, COUNT_OF(nodes));
     for (size_t i = 0; i < count && i < COUNT_OF(nodes); i++) {
         if (nodes[i] != replica_self(c->replica) && (s->leader == 0 || s->leader == replica_self(c->replica) || s->leader == nodes[i]))
-            (void)replica_send(c->replica, nodes[i], COORD_CHANNEL_TIMERS, (struct bytes){out.ptr, (int32_t)out.len});
+            (void)replica_send(c->replica, nodes[i], COORD_CHANNEL_TIMERS, (struct bytes){out->ptr, (int32_t)out->len});
     }
+}
+
+void handover_send(struct shard *s)
+{
+    struct buf out;
+    buf_init(&out, MOST_BYTES);
+    export(s, &out);
+    tell(s, &out);
     buf_fini(&out);
+}
+
+void handover_call_off(struct shard *s)
+{
+    struct buf out;
+    buf_init(&out, MOST_BYTES);
+    export_head(s, &out);
+    tell(s, &out);
+    buf_fini(&out);
+}
+
+void handover_forget(struct coord *c, uint32_t node)
+{
+    for (uint32_t i = 0; i < c->options.shard_count; i++) {
+        if (c->shards[i].handover_from == node)
+            buf_clear(&c->shards[i].handover);
+    }
 }
 
 /* One timer of the message; false at its end or where it is damaged. */
@@ -85,7 +115,8 @@ static bool next_timer(struct bytes *in, struct group_timer *ret, int64_t *ret_l
 /* Only shortens what was armed in full, and only for what is still the same epoch. */
 void handover_take(struct shard *s)
 {
-    if (s->handover.len >= HEAD_BYTES && s->term == s->handover_term + 1) {
+    bool recent = s->coord->now_us - s->handover_us <= 2 * s->coord->options.election_timeout_us; /* a transfer is given up after one */
+    if (s->handover.len >= HEAD_BYTES && s->term == s->handover_term + 1 && recent) {
         struct bytes in = {s->handover.ptr + HEAD_BYTES, (int32_t)(s->handover.len - HEAD_BYTES)};
         struct group_timer what;
         int64_t left_us;
@@ -104,7 +135,7 @@ void coord_handover_export(struct coord *c, uint32_t shard, struct buf *out)
     export(&c->shards[shard], out);
 }
 
-void coord_handover_import(struct coord *c, uint32_t shard, struct bytes data)
+void coord_handover_import(struct coord *c, uint32_t from, uint32_t shard, struct bytes data)
 {
     struct shard *s = &c->shards[shard];
     if (data.len < HEAD_BYTES || get_le32(data.ptr) != shard)
@@ -112,4 +143,6 @@ void coord_handover_import(struct coord *c, uint32_t shard, struct bytes data)
     buf_clear(&s->handover);
     if (buf_put(&s->handover, data.ptr, (size_t)data.len) == 0)
         s->handover_term = get_le64(data.ptr + 4);
+    s->handover_from = from;
+    s->handover_us = c->now_us;
 }

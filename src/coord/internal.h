@@ -172,6 +172,8 @@ struct shard {
     bool retention_due, topics_due;
     struct buf handover; /* remaining times from the leader before, until this node serves */
     uint64_t handover_term;
+    uint32_t handover_from;
+    int64_t handover_us;                                       /* when it came */
     int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
     struct buf snapshot;                                       /* the run being handed out */
     bool snapshot_done;
@@ -297,5 +299,7 @@ int64_t patience_next_us(const struct coord *c); /* INT64_MAX: nothing is owed t
 /* ---- handover.c ---- */
 void handover_send(struct shard *s);
 void handover_take(struct shard *s);
+void handover_call_off(struct shard *s);              /* the transfer did not come about */
+void handover_forget(struct coord *c, uint32_t node); /* what that node has said */
 
 #endif

@@ -111,6 +111,8 @@ void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
         lose_office(s);
     if (role == REPLICA_HANDING_OVER)
         handover_send(s);
+    if (before == REPLICA_HANDING_OVER && role == REPLICA_SERVING && same_office)
+        handover_call_off(s);
     if (role == REPLICA_SERVING && same_office)
         held_release(s);
     else if (role == REPLICA_SERVING)

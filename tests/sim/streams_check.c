@@ -185,9 +185,26 @@ void streams_check_topology(struct sim *sim, uint32_t group, const struct stream
 
 /* ---- right after a failover, before anybody has said anything ---- */
 
+/* A thawed node may take office without knowing that it is over. */
+static bool is_superseded(const struct sim_node *n, uint32_t shard)
+{
+    struct replica_shard_status own, other;
+    replica_status(n->core, shard, &own);
+    for (uint32_t id = 1; id <= n->sim->options.nodes; id++) {
+        if (!n->sim->nodes[id].alive)
+            continue;
+        replica_status(n->sim->nodes[id].core, shard, &other);
+        if (other.term > own.term)
+            return true;
+    }
+    return false;
+}
+
 void streams_look(struct sim_node *n, uint32_t shard)
 {
     struct sim *sim = n->sim;
+    if (is_superseded(n, shard))
+        return;
     for (uint32_t group = 0; sim->streams != NULL && group < SIM_STREAMS_GROUPS && !sim->failed; group++) {
         char id[SIM_ID_MAX];
         streams_group_id(group, id);

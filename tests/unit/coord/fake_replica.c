@@ -20,6 +20,7 @@ struct replica {
     size_t count;
     int rc;
     int64_t contact_us;
+    size_t sent, sent_bytes;
 };
 
 struct replica *fake_new(uint32_t shards)
@@ -121,8 +122,30 @@ void replica_status(const struct replica *r, uint32_t shard, struct replica_shar
 
 bool replica_send(struct replica *r, uint32_t node, uint16_t channel, struct bytes data)
 {
-    (void)r, (void)node, (void)channel, (void)data;
-    return false;
+    (void)node, (void)channel;
+    r->sent++;
+    r->sent_bytes = (size_t)data.len;
+    return true;
+}
+
+void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void *data, size_t len)
+{
+    r->events.message(r->events.ctx, from, channel, (struct bytes){data, (int32_t)len});
+}
+
+void fake_peer(struct replica *r, uint32_t node, bool connected)
+{
+    r->events.peer(r->events.ctx, node, connected);
+}
+
+size_t fake_sent(const struct replica *r)
+{
+    return r->sent;
+}
+
+size_t fake_sent_bytes(const struct replica *r)
+{
+    return r->sent_bytes;
 }
 
 uint32_t replica_self(const struct replica *r)
@@ -136,5 +159,7 @@ size_t replica_nodes(const struct replica *r, uint32_t *ret_ids, size_t capacity
     (void)r;
     if (capacity > 0)
         ret_ids[0] = 1;
-    return 1;
+    if (capacity > 1)
+        ret_ids[1] = 2;
+    return 2;
 }

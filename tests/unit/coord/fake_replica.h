@@ -13,6 +13,10 @@ size_t fake_commit(struct replica *r);            /* applies all that was propos
 size_t fake_proposed(const struct replica *r);    /* entries proposed and not yet applied */
 void fake_confirm(struct replica *r);             /* every round that was wanted */
 void fake_refuse(struct replica *r, int rc);      /* what replica_propose says from now on; 0: takes it */
+void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void *data, size_t len); /* one comes from another node */
+void fake_peer(struct replica *r, uint32_t node, bool connected);
+size_t fake_sent(const struct replica *r); /* messages to other nodes, and the bytes of the newest */
+size_t fake_sent_bytes(const struct replica *r);
 void fake_contact(struct replica *r, int64_t us); /* contact_us of all shards */
 
 #endif

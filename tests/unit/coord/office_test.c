@@ -272,12 +272,62 @@ static void test_a_transfer_hands_remaining_times_over(void **state)
     fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
     settle(w);
     turn_begin(w, 1);
-    coord_handover_import(w->coord, 0, (struct bytes){message.ptr, (int32_t)message.len});
+    coord_handover_import(w->coord, 2, 0, (struct bytes){message.ptr, (int32_t)message.len});
     fake_serve(w->replica, 0, 3);
     silence(w, 4); /* eleven in all; a full session would have been ten from here */
     assert_int_equal(heartbeat_error(w, member), 25);
     buf_fini(&out);
     buf_fini(&message);
+    call_free(j);
+    world_free(w);
+}
+
+/* A transfer that did not come about: the node that would have taken over takes over some time later for another reason. Members were heard of meanwhile. */
+static void test_times_of_a_transfer_that_failed_are_void(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct world *w = serving_world(1);
+        struct str member;
+        struct buf out;
+        struct call *j = stable_member(w, "g", &member);
+        silence(w, 7);
+        buf_init(&out, 0);
+        coord_handover_export(w->coord, 0, &out);
+        fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+        settle(w);
+        turn_begin(w, 1);
+        fake_message(w->replica, 2, COORD_CHANNEL_TIMERS, out.ptr, out.len);
+        if (how == 0)
+            silence(w, 1); /* too old */
+        else if (how == 1)
+            fake_peer(w->replica, 2, false); /* what it said behind that was not heard */
+        else
+            fake_message(w->replica, 2, COORD_CHANNEL_TIMERS, out.ptr, 12); /* it says that nothing came of it */
+        fake_serve(w->replica, 0, 3);
+        silence(w, 6);
+        assert_int_equal(heartbeat_error(w, member), 0);
+        buf_fini(&out);
+        call_free(j);
+        world_free(w);
+    }
+}
+
+static void test_a_transfer_that_fails_is_called_off(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    fake_role(w->replica, 0, REPLICA_HANDING_OVER, 2, 1);
+    turn_end(w);
+    assert_int_equal(fake_sent(w->replica), 1);
+    assert_true(fake_sent_bytes(w->replica) > 12);
+    turn_begin(w, 1);
+    fake_role(w->replica, 0, REPLICA_SERVING, 2, 1);
+    turn_end(w);
+    assert_int_equal(fake_sent(w->replica), 2);
+    assert_int_equal(fake_sent_bytes(w->replica), 12);
     call_free(j);
     world_free(w);
 }
@@ -312,6 +362,8 @@ int main(void)
         cmocka_unit_test(test_a_stalled_loop_expires_nobody),
         cmocka_unit_test(test_a_new_leader_gives_a_full_session),
         cmocka_unit_test(test_a_transfer_hands_remaining_times_over),
+        cmocka_unit_test(test_times_of_a_transfer_that_failed_are_void),
+        cmocka_unit_test(test_a_transfer_that_fails_is_called_off),
         cmocka_unit_test(test_a_timer_survives_a_disk_that_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
