@@ -9,10 +9,10 @@ void fake_free(struct replica *r);
 struct replica_events *fake_events(struct replica *r);
 void fake_serve(struct replica *r, uint32_t shard, uint64_t term); /* elected and an entry of the own term applied */
 void fake_role(struct replica *r, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader);
-size_t fake_commit(struct replica *r);            /* applies all that was proposed; how many entries */
-size_t fake_proposed(const struct replica *r);    /* entries proposed and not yet applied */
-void fake_confirm(struct replica *r);             /* every round that was wanted */
-void fake_refuse(struct replica *r, int rc);      /* what replica_propose says from now on; 0: takes it */
+size_t fake_commit(struct replica *r);         /* applies all that was proposed; how many entries */
+size_t fake_proposed(const struct replica *r); /* entries proposed and not yet applied */
+void fake_confirm(struct replica *r);          /* every round that was wanted */
+void fake_refuse(struct replica *r, int rc);   /* what replica_propose says from now on; 0: takes it */
 void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void *data, size_t len); /* one comes from another node */
 void fake_peer(struct replica *r, uint32_t node, bool connected);
 size_t fake_sent(const struct replica *r); /* messages to other nodes, and the bytes of the newest */
