@@ -1,10 +1,12 @@
-/* copy.c: a message and all that it points to, in one block. One walk serves both to count and to copy, so that the two cannot disagree. */
+/* copy.c: a message and all that it points to, in one block; or a message that stands on its own. One walk serves to count, to copy and to own, so that
+ * these cannot disagree. */
 #include "internal.h"
 
 #include <string.h>
 
 struct copier {
-    uint8_t *block; /* NULL: only count */
+    struct arena *arena; /* only strings and bytes are copied, into it; NULL: all is, into the block */
+    uint8_t *block;      /* NULL: only count */
     size_t used;
 };
 
@@ -22,6 +24,16 @@ static void *put(struct copier *c, const void *data, size_t size, size_t alignme
     return place;
 }
 
+static const char *put_text(struct copier *c, const struct str *s)
+{
+    return c->arena != NULL ? arena_str(c->arena, *s).ptr : put(c, s->ptr, (size_t)s->len, 1);
+}
+
+static void *put_values(struct copier *c, const void *values, size_t size)
+{
+    return c->arena != NULL ? (void *)(uintptr_t)values : put(c, values, size, ALIGNMENT);
+}
+
 static void copy_fields(struct copier *c, const struct wire_type *type, const void *from, void *to);
 
 /* What a value points to; `to` holds the value itself already, and is NULL when only counting. */
@@ -29,7 +41,7 @@ static void copy_value(struct copier *c, uint8_t kind, const struct wire_type *t
 {
     if (kind == WIRE_STRING || kind == WIRE_BYTES) { /* both have the layout of struct str */
         const struct str *s = from;
-        const char *place = s->len > 0 ? put(c, s->ptr, (size_t)s->len, 1) : "";
+        const char *place = s->len > 0 ? put_text(c, s) : "";
         if (to != NULL && s->len >= 0) {
             ((struct str *)to)->ptr = place;
         }
@@ -42,11 +54,12 @@ static void copy_array(struct copier *c, const struct wire_field *field, const s
 {
     size_t size = kind_size(field->element, field->type);
     size_t count = from->len > 0 ? (size_t)from->len : 0;
-    uint8_t *place = count == 0 ? NULL : put(c, from->v, count * size, ALIGNMENT);
+    uint8_t *place = count == 0 ? NULL : put_values(c, from->v, count * size);
+    bool points = field->element == WIRE_STRING || field->element == WIRE_BYTES || field->element == WIRE_STRUCT;
     if (to != NULL) {
         to->v = place;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; points && i < count; i++) {
         copy_value(c, field->element, field->type, (const uint8_t *)from->v + i * size, place == NULL ? NULL : place + i * size);
     }
 }
@@ -61,7 +74,7 @@ static void copy_fields(struct copier *c, const struct wire_type *type, const vo
             copy_array(c, field, at, copy);
         } else if (field->kind == WIRE_STRUCT && field->nullable_from >= 0) {
             const void *there = *(const void *const *)at;
-            void *place = there == NULL ? NULL : put(c, there, field->type->size, ALIGNMENT);
+            void *place = there == NULL ? NULL : put_values(c, there, field->type->size);
             if (copy != NULL) {
                 *(void **)copy = place;
             }
@@ -89,4 +102,10 @@ void *wire_copy(const struct wire_type *type, const void *value, void *block)
     void *copy = put(&c, value, type->size, ALIGNMENT);
     copy_fields(&c, type, value, copy);
     return copy;
+}
+
+void wire_own(const struct wire_type *type, void *value, struct arena *arena)
+{
+    struct copier c = {.arena = arena};
+    copy_fields(&c, type, value, value);
 }

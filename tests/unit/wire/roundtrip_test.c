@@ -36,6 +36,18 @@ static void check_copy(const struct wire_msg *msg, int16_t version, struct bytes
     test_free(block);
 }
 
+/* Nothing of the text it was decoded from is needed any more; the arrays stay where they are. */
+static void check_own(const struct wire_msg *msg, int16_t version, struct bytes body, struct arena *arena)
+{
+    void *value = arena_get(arena, msg->type->size);
+    uint8_t *text = test_malloc((size_t)body.len + 1);
+    memcpy(text, body.ptr, (size_t)body.len);
+    assert_int_equal(wire_decode(msg, version, (struct bytes){text, body.len}, arena, value, NULL), 0);
+    wire_own(msg->type, value, arena);
+    test_free(text);
+    assert_true(bytes_eq(body, wire_encode(msg, version, value, arena)));
+}
+
 static void check_round(const struct wire_msg *msg, int16_t version, struct prng *random, struct arena *arena)
 {
     void *value = random_value(msg, version, random, arena);
@@ -49,6 +61,7 @@ static void check_round(const struct wire_msg *msg, int16_t version, struct prng
     assert_true(bytes_eq(body, wire_encode(msg, version, copy, arena)));
     check_equal_dumps(msg, version, value, copy);
     check_copy(msg, version, body);
+    check_own(msg, version, body, arena);
     int32_t cut = (int32_t)prng_below(random, (uint64_t)body.len + 1);
     if (cut < body.len) {
         assert_true(wire_decode(msg, version, (struct bytes){body.ptr, cut}, arena, copy, NULL) < 0);
