@@ -21,6 +21,7 @@ struct initializing {
     const initialize_request *request;
     struct draft t;
     const topology *given;
+    bool same; /* it is the group's already */
     struct regex_table regexes;
     struct resolved resolved;
 };
@@ -89,12 +90,10 @@ static bool choose_epoch(const struct initializing *i, int32_t *ret)
     return asked >= 0 && (own == NULL || asked > own->epoch);
 }
 
-/* It is there already, by content and, as far as they are given, by id and epoch. */
-static bool is_same(const struct initializing *i)
+/* As far as they are given. */
+static bool names_own(const initialize_request *r, const topology *own)
 {
-    const topology *own = draft_topology(&i->t);
-    const initialize_request *r = i->request;
-    return own != NULL && topology_equal(own, i->given) && (str_is_null(r->topology_id) || str_eq(r->topology_id, own->topology_id)) &&
+    return (str_is_null(r->topology_id) || str_eq(r->topology_id, own->topology_id)) &&
            (r->topology_epoch == -1 || r->topology_epoch == own->epoch);
 }
 
@@ -109,10 +108,12 @@ static struct refused check_topology(struct initializing *i)
     if (error != KAFKA_NONE && (fits || error != KAFKA_STREAMS_INVALID_TOPOLOGY_EPOCH)) {
         return refuse(RULE(INITIALIZE_TOPOLOGY), error, problem);
     }
-    if (is_same(i)) {
+    bool equal = own != NULL && topology_equal(own, i->given);
+    i->same = equal && names_own(i->request, own);
+    if (i->same) {
         return not_refused();
     }
-    if (own != NULL && str_eq(own->topology_id, i->given->topology_id) && !topology_equal(own, i->given)) {
+    if (own != NULL && str_eq(own->topology_id, i->given->topology_id) && !equal) {
         return refuse(RULE(INITIALIZE_ID_TAKEN), KAFKA_STREAMS_INVALID_TOPOLOGY,
                       arena_printf(i->d->arena, "Topology id %.*s stands for another topology.", STR_ARG(own->topology_id)));
     }
@@ -166,8 +167,8 @@ static struct refused check_topics(struct initializing *i)
 
 static bool has_room(const struct initializing *i)
 {
-    struct bytes bytes = wire_encode(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, i->given, i->d->arena);
-    return budget_allows(i->d, i->t.g == NULL ? 1 : 0, 0, 1024 + 4 * (int64_t)bytes.len);
+    size_t bytes = wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, i->given);
+    return budget_allows(i->d, i->t.g == NULL ? 1 : 0, 0, 1024 + 4 * (int64_t)bytes);
 }
 
 /* As after the last member's leave: whoever describes an empty group sees one epoch. Its retention begins anew. */
@@ -194,6 +195,7 @@ static const char *initialize(struct initializing *i)
                                                   : RULE(INITIALIZE_GROUP);
     t->regexes = &i->regexes;
     streams_draft_set_topology(t, i->given);
+    t->resolved = &i->resolved;
     streams_draft_refresh(t);
     if (t->next.member_count == 0) {
         settle_empty(t);
@@ -216,7 +218,7 @@ void streams_decide_initialize(struct decision *d)
         return;
     }
     refused = refused.error == KAFKA_NONE ? check_topology(i) : refused;
-    if (refused.error == KAFKA_NONE && is_same(i)) {
+    if (refused.error == KAFKA_NONE && i->same) {
         answer(d, RULE(INITIALIZE_SAME), KAFKA_NONE, STR_NULL);
         return;
     }
