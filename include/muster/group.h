@@ -122,7 +122,7 @@ enum group_timer_kind {
     GROUP_TIMER_PENDING_ID,      /* an id handed out with MEMBER_ID_REQUIRED was not used */
     /* Streams groups; sessions are GROUP_TIMER_SESSION. */
     GROUP_TIMER_REVOKE,          /* member_id was told to give tasks up and has not said that it did; epoch: its member epoch then */
-    GROUP_TIMER_ASSIGN           /* the initial delay or the assignment interval is over; epoch: not used */
+    GROUP_TIMER_ASSIGN           /* the initial delay is over (the assignment interval has no timer); epoch: not used */
 };
 /* A timer is named by kind, group and member; arming it again replaces it. What the decision needs when it fires travels in it. */
 struct group_timer {

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "state.h"
+#include "streams/streams.h"
 
-enum { STATUS_MISSING_SOURCES = 1, STATUS_MISSING_INTERNAL = 3 };
+enum { STATUS_MISSING_SOURCES = 1, STATUS_MISSING_INTERNAL = 3, STATUS_UNINITIALIZED_TOPOLOGY = 100 };
 
 struct fixture {
     struct world world;
@@ -461,6 +462,58 @@ static void a_turn_on_an_overlay_decides_as_one_by_one(void **state)
     assert_true(refused > TURNS / 20 && refused < TURNS);
 }
 
+/* ---- what only a log that somebody else wrote has ---------------------------------------------------------------------------------- */
+
+static void apply_record(struct fixture *f, int16_t type, const void *value)
+{
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct streams_group_metadata_key key = {.group_id = STR("app")}; /* the others' are the same */
+    struct record record = wire_record_encode(type, &key, STREAMS_VALUE_VERSION, value, &arena);
+    world_apply(&f->world, &record, 1);
+    arena_fini(&arena);
+}
+
+static void a_problem_without_a_topology_asks_for_no_topics(void **state)
+{
+    struct fixture *f = *state;
+    f->errands.hold_topics = true;
+    join(f, "a", "in", NULL, "app-cl");
+    errands_work(&f->errands);
+    apply_record(f, RECORD_STREAMS_GROUP_TOPOLOGY, NULL);
+    beat(f, "a");
+    assert_int_equal(f->error, 0);
+    assert_int_equal(f->status, STATUS_UNINITIALIZED_TOPOLOGY);
+    assert_int_equal(group_find(f->world.set, STR("app"))->streams->problem, STATUS_MISSING_INTERNAL);
+}
+
+static void join_with_endpoint(struct fixture *f, const char *member)
+{
+    struct world_request *q = join_request(member, "in", NULL, NULL);
+    struct streams_group_heartbeat_request *h = (struct streams_group_heartbeat_request *)(uintptr_t)q->op.request;
+    h->user_endpoint = ARENA_NEW(&q->arena, struct streams_group_heartbeat_request_endpoint, 1);
+    h->user_endpoint->host = STR("host");
+    h->user_endpoint->port = 9;
+    world_submit(&f->world, q);
+}
+
+static void epochs_do_not_pass_the_largest_number(void **state)
+{
+    struct fixture *f = *state;
+    join(f, "a", "in", NULL, NULL);
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct streams_group_metadata_value value = streams_group_value(group_find(f->world.set, STR("app"))->streams, &arena);
+    value.epoch = value.endpoint_information_epoch = INT32_MAX;
+    apply_record(f, RECORD_STREAMS_GROUP_METADATA, &value);
+    arena_fini(&arena);
+    join_with_endpoint(f, "b");
+    assert_int_equal(f->error, 0);
+    assert_int_equal(f->epoch, INT32_MAX);
+    assert_int_equal(group_find(f->world.set, STR("app"))->streams->epoch, INT32_MAX);
+    assert_int_equal(group_find(f->world.set, STR("app"))->streams->endpoint_epoch, 0);
+}
+
 int run_streams_errands_tests(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +525,8 @@ int run_streams_errands_tests(void)
         cmocka_unit_test_setup_teardown(a_failover_forgets_jobs_and_the_group_goes_on, setup, teardown),
         cmocka_unit_test_setup_teardown(expressions_are_matched_and_again_when_topics_come, setup, teardown),
         cmocka_unit_test_setup_teardown(a_turn_on_an_overlay_decides_as_one_by_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_problem_without_a_topology_asks_for_no_topics, setup, teardown),
+        cmocka_unit_test_setup_teardown(epochs_do_not_pass_the_largest_number, setup, teardown),
     };
     return cmocka_run_group_tests_name("streams errands", tests, NULL, NULL);
 }

@@ -246,6 +246,16 @@ static void a_task_changes_its_kind_where_it_is(void **state)
     assert_kinds(&p.revoking, "", "0", "");
 }
 
+/* A log may say anything. */
+static void there_is_no_epoch_after_the_largest(void **state)
+{
+    (void)state;
+    struct member_position m = {
+        .epoch = INT32_MAX, .previous_epoch = 5, .state = MEMBER_UNREVOKED, .assigned = active("02", 5), .revoking = active("1", 5)};
+    assert_true(step(&m, INT32_MAX, "0", "02", ""));
+    assert_position(&m, INT32_MAX, INT32_MAX, MEMBER_UNREVOKED, "0", "2");
+}
+
 /* Protocol facts, section 4: any epoch from the one the unit was given with up to the member's, if it still owns it; else the member's own. */
 static void epochs_of_commits(void **state)
 {
@@ -269,6 +279,7 @@ int run_reconcile_tests(void)
         cmocka_unit_test_setup_teardown(nothing_to_do_but_the_epoch, setup, teardown),
         cmocka_unit_test_setup_teardown(kinds_are_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(a_task_changes_its_kind_where_it_is, setup, teardown),
+        cmocka_unit_test_setup_teardown(there_is_no_epoch_after_the_largest, setup, teardown),
         cmocka_unit_test(epochs_of_commits),
     };
     return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
