@@ -53,6 +53,11 @@ class Canon:
         """A topic id the script knows already, so that it has a name in request lines."""
         return self._topic_id(digits)
 
+    def learn_member_id(self, value):
+        """A member id that a server made and that is no uuid in its usual form."""
+        if re.fullmatch(r"[A-Za-z0-9_-]{22}", value):
+            self._name("member id", value)
+
     def name_partition(self, topic, partition, name):
         """A partition that a server chose, under the name of the role it plays in the script."""
         self.partitions[topic, partition] = f"<{name}>"

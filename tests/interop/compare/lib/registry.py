@@ -30,6 +30,32 @@ PROFILES = {
         "group.streams.min.heartbeat.interval.ms": "100",
         "group.streams.heartbeat.interval.ms": "500",
     },
+    "consumer": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.consumer.assignment.interval.ms": "0",
+    },
+    "consumer-limits": {
+        "group.initial.rebalance.delay.ms": "0",
+        "group.consumer.assignment.interval.ms": "0",
+        "group.consumer.max.size": "3",
+        "group.consumer.min.session.timeout.ms": "1000",
+        "group.consumer.session.timeout.ms": "3000",
+        "group.consumer.min.heartbeat.interval.ms": "100",
+        "group.consumer.heartbeat.interval.ms": "500",
+        "group.consumer.regex.refresh.interval.ms": "10000",
+    },
+}
+
+MIXED = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000",
+         "group.consumer.assignment.interval.ms": "0", "group.consumer.min.session.timeout.ms": "1000"}
+PROFILES |= {
+    "mixed": MIXED,
+    "mixed-interval": MIXED | {"group.consumer.assignment.interval.ms": "1000", "group.initial.rebalance.delay.ms": "2000"},
+    "mixed-upgrade": MIXED | {"group.consumer.migration.policy": "upgrade"},
+    "mixed-downgrade": MIXED | {"group.consumer.migration.policy": "downgrade"},
+    "mixed-disabled": MIXED | {"group.consumer.migration.policy": "disabled"},
+    "mixed-limits": MIXED | {"group.max.size": "2", "group.consumer.max.size": "4"},
+    "mixed-small": MIXED | {"group.max.size": "5", "group.consumer.max.size": "3"},
 }
 
 SCRIPTS = {}

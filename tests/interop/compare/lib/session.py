@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from . import codec, streams
+from . import codec, consumer, mixed, streams
 from .canon import Canon
 from .schema import has
 
@@ -99,7 +99,7 @@ class Pending:
         if left:
             self.step.lines.append(("~bytes after the answer", str(left)))
         values = session.only_ours(self.api, values)
-        shown = streams.normal(self.api, values) if self.api in streams.APIS else values
+        shown = session.normal(self.api, values)
         self.step.lines.extend(session.canon.lines(self.api, shown, self.unordered))
         return Answer(values)
 
@@ -169,7 +169,7 @@ class Conn:
             if there is not self:
                 return there.send(api, version, unordered, note, header, body, tags, **fields)
         data = self.frame(api, version, fields, header, body, tags)
-        text = self.session.canon.request(api, streams.normal(api, fields) if api in streams.APIS else fields)
+        text = self.session.canon.request(api, self.session.normal(api, fields))
         if body is not None:
             text = f"body={self.session.canon.bytes(body)}"
         step = self.session.step(f"{self.name} {api} v{version}", text, self.recorded)
@@ -270,6 +270,9 @@ class Session:
         self.coordinators = {}
         self.pending_comment = None
         self.topics_changed = 0.0
+        self.topic_names = {}
+        self.exact = False
+        self.reads_subscriptions = False
 
     # ---- transcript
 
@@ -295,6 +298,16 @@ class Session:
                                          if r.get("ResourceType", 32) not in (2, 32)
                                          or r["ResourceName"].startswith(self.prefix)]
         return values
+
+    def normal(self, api, values):
+        """The form in which a request or an answer is shown and compared."""
+        if api in consumer.APIS:
+            if api == "ConsumerGroupHeartbeat" and values.get("MemberId"):
+                self.canon.learn_member_id(values["MemberId"])
+            return consumer.normal(self, api, values)
+        if self.reads_subscriptions and api in mixed.APIS:
+            return mixed.normal(self, api, values)
+        return streams.normal(api, values) if api in streams.APIS else values
 
     def _foreign(self, name):
         return name.startswith("__") or ("-" in name and not name.startswith(self.prefix))
@@ -329,10 +342,19 @@ class Session:
             if known["ErrorCode"] == 0 and len(known["Partitions"]) == partitions and all(
                     p["LeaderId"] >= 0 for p in known["Partitions"]):
                 time.sleep(0.1)
+                self._learn_topic(full, known["TopicId"])
                 self.topics_changed = time.monotonic()
                 return
             time.sleep(0.05)
         raise ScriptFailed(f"topic {full} does not appear in metadata")
+
+    def _learn_topic(self, full, digits):
+        """A topic that was made again has a prime behind its name."""
+        earlier = sum(name.rstrip("'") == full for d, name in self.topic_names.items() if d != digits)
+        self.topic_names.setdefault(digits, full + "'" * earlier)
+
+    def topic_name(self, digits):
+        return self.topic_names.get(digits, "(another topic)")
 
     def describe_topic(self, full):
         return self.quiet().ask("Metadata", 12, Topics=[{"Name": full}])["Topics"][0]

@@ -4,11 +4,11 @@ Which of several equal tasks a member is given is the assignor's own choice. Ans
 of tasks of each subtopology (`0 x4`), and a line `~active` says how many of a list a member had before.
 """
 import re
-import time
+
+from . import members
 
 APIS = ("StreamsGroupHeartbeat", "StreamsGroupDescribe")
 LISTS = ("ActiveTasks", "StandbyTasks", "WarmupTasks")
-NEWS_SECONDS = 2.0
 
 
 # ---- normal form
@@ -154,42 +154,23 @@ def topology(*subtopologies, epoch=0):
 
 # ---- members
 
-class Member:
-    """A member of a streams group on a connection of its own. Requests go out with its epoch, lists with what it holds."""
+class Member(members.Member):
+    """A member of a streams group, which has a topology and a process."""
+
+    api = "StreamsGroupHeartbeat"
 
     def __init__(self, t, group, name, topology, process=None, instance=None, rebalance=5000, version=1, **more):
-        self.t = t
-        self.group = group
-        self.id = name
+        super().__init__(t, group, name, instance, rebalance, version, more)
         self.topology = topology
         self.process = process or f"p-{name}"
-        self.instance = instance
-        self.rebalance = rebalance
-        self.version = version
-        self.more = more
-        self.epoch = 0
         self.info = -1
         self.held = {name: set() for name in LISTS}
-        self.conn = t.conn(name.upper(), group)
 
-    def send(self, **fields):
-        """One heartbeat of these fields; a field of None is left out."""
-        base = {"GroupId": self.group, "MemberId": self.id, "MemberEpoch": self.epoch,
+    def base(self):
+        return {"GroupId": self.group, "MemberId": self.id, "MemberEpoch": self.epoch,
                 "EndpointInformationEpoch": self.info, "InstanceId": self.instance}
-        fields = {k: v for k, v in {**base, **fields}.items() if v is not None}
-        self._wait_for_topics()
-        pending = self.conn.send("StreamsGroupHeartbeat", self.version, **fields)
-        answer = pending.wait()
-        if answer.get("ErrorCode") == 0:
-            self.epoch = answer["MemberEpoch"]
-            self._take(answer, pending.step)
-        return answer
 
-    def _wait_for_topics(self):
-        """A coordinator hears of a change of topics a while after clients see it."""
-        self.t.pause(max(0.0, self.t.topics_changed + NEWS_SECONDS - time.monotonic()))
-
-    def _take(self, answer, step):
+    def take(self, answer, step):
         if answer["ActiveTasks"] is None:
             return
         had = self.held["ActiveTasks"]
@@ -206,19 +187,9 @@ class Member:
         self.held = {name: set() for name in LISTS}
         return self.send(**{**self.joining(), **fields})
 
-    def beat(self, **fields):
-        return self.send(**fields)
-
-    def report(self, **fields):
+    def report(self):
         """What it holds, as the three lists."""
         return {name: in_lists(self.held[name]) for name in LISTS}
-
-    def ack(self, **fields):
-        """A heartbeat that tells what it holds: confirms a revocation."""
-        return self.send(**{**self.report(), **fields})
-
-    def leave(self, epoch=-1, **fields):
-        return self.send(MemberEpoch=epoch, **fields)
 
 
 def in_lists(tasks):

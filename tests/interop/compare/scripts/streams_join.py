@@ -1,4 +1,6 @@
 """Streams groups: joining, moving tasks, leaving; which change of a member starts a new assignment."""
+from lib import members
+from lib.members import settle
 from lib.registry import script
 from lib.streams import Member, describe, subtopology, tasks_of, topology
 
@@ -6,16 +8,6 @@ from lib.streams import Member, describe, subtopology, tasks_of, topology
 def simple(t, partitions=6, name="in"):
     """A topology of one subtopology that reads one topic."""
     return topology(subtopology("0", [t.topic(name, partitions)]))
-
-
-def settle(*members, rounds=3):
-    """Heartbeats outside the transcript until every member has what it should have."""
-    for _ in range(rounds):
-        for member in members:
-            member.conn.recorded = False
-            member.beat()
-            member.ack()
-            member.conn.recorded = True
 
 
 @script("streams.two-members", "streams")
@@ -227,13 +219,7 @@ def group_configs(t):
 
 
 def group_config(t, group, **configs):
-    """Sets streams.* configs of a group outside the transcript and waits until they are in force."""
-    rows = [{"Name": f"streams.{k}", "ConfigOperation": 1 if v is None else 0, "Value": v} for k, v in configs.items()]
-    answer = t.quiet().ask("IncrementalAlterConfigs", 1, ValidateOnly=False,
-                           Resources=[{"ResourceType": 32, "ResourceName": group, "Configs": rows}])
-    if not answer or answer["Responses"][0]["ErrorCode"] != 0:
-        raise ValueError(f"config refused: {configs} {answer}")
-    t.pause(0.6)
+    members.group_config(t, group, "streams", **configs)
 
 
 @script("streams.interval", "streams")

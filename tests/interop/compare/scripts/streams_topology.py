@@ -1,8 +1,9 @@
 """Streams groups: topologies that are behind or differ, topics that miss, come, grow and go, internal topics."""
 import time
 
+from lib.members import NEWS_SECONDS
 from lib.registry import script
-from lib.streams import NEWS_SECONDS, Member, describe, internal, subtopology, topology
+from lib.streams import Member, describe, internal, subtopology, topology
 from scripts.streams_join import group_config, settle, simple
 
 
