@@ -6,21 +6,15 @@
 The same story is told on Apache Kafka and on muster, and the two transcripts have to be the same (tests/interop/run does that): an application
 of Kafka Streams joins, its group is listed and described, it leaves, its offsets are reset and deleted, the group is deleted.
 """
-import argparse
 import contextlib
 import os
-import re
 import subprocess
 import sys
 import time
 
-APPLICATION, TOPIC = "tool-app", "tool-in"
-COMMAND = "org.apache.kafka.tools.streams.StreamsGroupCommand"
-JAVA = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
+from shell import Tools, arguments, java
 
-# What a run draws anew: ids in either form, addresses, which of two threads has which tasks.
-DRAWN = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-ADDRESS = re.compile(r"\S+:\d{4,5}\b( +\(\d+\))?")
+APPLICATION, TOPIC = "tool-app", "tool-in"
 
 # Left out: --to-datetime and --by-duration, as topics without data have nothing of any time; --describe --topology, which Kafka answers with an
 # error unless somebody wrote it a plugin. Forms while the application runs, and when it has ended. Each is told with its exit code.
@@ -50,57 +44,13 @@ ENDED = [
 ]
 
 
-def java(options, *words):
-    return JAVA + ["-cp", f"{options.classes}:{options.libs}/*", *words]
-
-
-def plain(text):
-    """Without what differs from run to run. Rows of a table in order; a usage text, which is the tool's own, is left out."""
-    lines = []
-    for line in text.splitlines():
-        line = re.sub(r"\s+", " ", ADDRESS.sub("<address>", DRAWN.sub("<drawn>", line))).strip()
-        if line.startswith("Option Description"):
-            break
-        line = re.sub("StreamThread-[12]", "StreamThread", line)
-        line = re.sub("Valid states are: .*", "Valid states are: ...", line)  # in no order
-        if line and not line.startswith("at "):
-            lines.append(line)
-    rows = sorted(line for line in lines if line.startswith(APPLICATION))
-    return [rows.pop(0) if line.startswith(APPLICATION) else line for line in lines]
-
-
-class Tools:
-    """Kafka's tools, in one process (ToolShell)."""
-
-    def __init__(self, options):
-        self.options = options
-        self.shell = subprocess.Popen(java(options, "ToolShell"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, tool, words):
-        """What it printed, and its exit code."""
-        self.shell.stdin.write(f"{tool} --bootstrap-server {self.options.bootstrap} {words}\n")
-        self.shell.stdin.flush()
-        text = ""
-        for line in self.shell.stdout:
-            if re.fullmatch(r"exit -?\d+\n", line):
-                return text, int(line.split()[1])
-            text += line
-        raise SystemExit("FAILED: the tools ended")
-
-    def must(self, tool, words):
-        text, code = self.run(tool, words)
-        if code != 0:
-            raise SystemExit(f"FAILED: {tool} {words}: {text}")
-
-    def tell(self, form):
-        text, code = self.run(COMMAND, form)
-        print(f"$ kafka-streams-groups {form}")
-        for line in plain(text):
-            print(f"  {line}")
-        print(f"  exit {code}", flush=True)
-
-    def end(self):
-        self.shell.kill()
+# Other tools, and what they say of a group of another type than theirs, while the application runs.
+OTHERS = [
+    ("kafka-consumer-groups", "--list"), ("kafka-consumer-groups", "--list --type streams"), ("kafka-consumer-groups", "--list --state --type streams"),
+    ("kafka-consumer-groups", "--describe --group tool-app"), ("kafka-consumer-groups", "--describe --group tool-app --state"),
+    ("kafka-consumer-groups", "--delete --group tool-app"), ("kafka-groups", "--list"), ("kafka-groups", "--list --streams"),
+    ("kafka-groups", "--list --consumer"), ("kafka-groups", "--list --group-type streams"),
+]
 
 
 def application(options):
@@ -110,10 +60,9 @@ def application(options):
 
 def prepare(options, tools):
     """Topics, their end offsets, and offsets committed at their ends, so that no record is there to be worked on."""
-    tools.must("org.apache.kafka.tools.TopicCommand", f"--create --topic {TOPIC} --partitions 2 --replication-factor 1")
+    tools.must("kafka-topics", f"--create --topic {TOPIC} --partitions 2 --replication-factor 1")
     subprocess.run([options.hook_topic, TOPIC], check=True, timeout=60, env={**os.environ, "BOOTSTRAP": options.bootstrap})
-    tools.must("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
-               f"--group {APPLICATION} --reset-offsets --to-offset 10 --topic {TOPIC} --execute")
+    tools.must("kafka-consumer-groups", f"--group {APPLICATION} --reset-offsets --to-offset 10 --topic {TOPIC} --execute")
 
 
 def wait_for_tasks(app):
@@ -124,11 +73,8 @@ def wait_for_tasks(app):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("bootstrap", "libs", "classes", "hook-topic"):
-        parser.add_argument(f"--{name}", required=True)
-    options = parser.parse_args()
-    tools = Tools(options)
+    options = arguments(__doc__)
+    tools = Tools(options, APPLICATION)
     with contextlib.ExitStack() as stack:
         stack.callback(tools.end)
         prepare(options, tools)
@@ -137,12 +83,14 @@ def main():
         wait_for_tasks(app)
         time.sleep(1)
         for form in RUNNING:
-            tools.tell(form)
+            tools.tell("kafka-streams-groups", form)
+        for tool, form in OTHERS:
+            tools.tell(tool, form)
         app.stdin.write("leave\n")
         app.stdin.flush()
         app.wait(timeout=60)
         for form in ENDED:
-            tools.tell(form)
+            tools.tell("kafka-streams-groups", form)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@
  *     librdkafka-life commit GROUP TOPIC PARTITION OFFSET    a commit outside of a group
  *     librdkafka-life committed GROUP TOPIC PARTITION        prints the committed offset
  *     librdkafka-life delete GROUP             deletes a group
+ *     librdkafka-life member GROUP TOPIC       a member that commits on and on, prints `owns P,P..` and `committed P OFFSET`, and leaves at the
+ *                                              end of standard input
  */
 #include <librdkafka/rdkafka.h>
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -369,11 +372,65 @@ static int life(const char *run)
     return 0;
 }
 
+/* ---- a member for lives that others tell */
+
+static void tell_owned(const rd_kafka_topic_partition_list_t *list)
+{
+    static char before[1024] = "none";
+    char now[1024] = "owns ";
+    size_t at = strlen(now);
+
+    for (int i = 0; i < list->cnt; i++) {
+        at += (size_t)snprintf(now + at, sizeof now - at, "%s%d", i == 0 ? "" : ",", list->elems[i].partition);
+    }
+    if (strcmp(before, now) != 0) {
+        story("%s", now);
+        memcpy(before, now, sizeof before);
+    }
+}
+
+/* The time as the offset: whoever commits later commits more. What a rebalance refuses is tried again with the next round. */
+static void commit_the_time(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *list)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    for (int i = 0; i < list->cnt; i++) {
+        list->elems[i].offset = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    }
+    if (list->cnt == 0 || rd_kafka_commit(rk, list, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        return;
+    }
+    for (int i = 0; i < list->cnt; i++) {
+        if (list->elems[i].err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            story("committed %d %lld", list->elems[i].partition, (long long)list->elems[i].offset);
+        }
+    }
+}
+
+static int member_command(const char *group, const char *topic)
+{
+    rd_kafka_topic_partition_list_t *list;
+    struct pollfd in = {.fd = 0, .events = POLLIN};
+    rd_kafka_t *rk = join(group, "librdkafka-member", topic);
+
+    while (poll(&in, 1, 0) == 0) {
+        poll_once(rk);
+        if (rd_kafka_assignment(rk, &list) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            tell_owned(list);
+            commit_the_time(rk, list);
+            rd_kafka_topic_partition_list_destroy(list);
+        }
+    }
+    leave(rk);
+    return 0;
+}
+
 static int usage(void)
 {
     fprintf(stderr,
             "usage: librdkafka-life [make TOPIC PARTITIONS | commit GROUP TOPIC PARTITION OFFSET | committed GROUP TOPIC PARTITION | "
-            "delete GROUP]\n");
+            "delete GROUP | member GROUP TOPIC]\n");
     return 2;
 }
 
@@ -415,6 +472,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "delete") == 0) {
         delete_group(client(NULL, "librdkafka-admin"), argv[2]);
         return 0;
+    }
+    if (argc == 4 && strcmp(argv[1], "member") == 0) {
+        return member_command(argv[2], argv[3]);
     }
     return usage();
 }

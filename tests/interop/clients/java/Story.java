@@ -42,6 +42,17 @@ final class Story {
         say(what);
     }
 
+    /** Waits until the condition holds, then tells it. */
+    static void until(String what, BooleanSupplier condition) {
+        until(what, condition, () -> {
+            try {
+                Thread.sleep(20);
+            } catch (InterruptedException stop) {
+                Thread.currentThread().interrupt();
+            }
+        });
+    }
+
     static void hook(String name, String argument) throws Exception {
         String program = System.getenv(name);
         if (program != null && !program.isEmpty()) {
