@@ -301,9 +301,9 @@ class Session:
 
     def normal(self, api, values):
         """The form in which a request or an answer is shown and compared."""
+        if api in ("ConsumerGroupHeartbeat", "JoinGroup"):
+            self.canon.learn_member_id(values.get("MemberId") or "")
         if api in consumer.APIS:
-            if api == "ConsumerGroupHeartbeat" and values.get("MemberId"):
-                self.canon.learn_member_id(values["MemberId"])
             return consumer.normal(self, api, values)
         if self.reads_subscriptions and api in mixed.APIS:
             return mixed.normal(self, api, values)
