@@ -82,3 +82,28 @@ int32_t *names_sort(const struct str *v, int32_t len, struct arena *arena)
     }
     return from;
 }
+
+/* ---- Java's hash tables ---------------------------------------------------------------------------------------------------------------- */
+
+uint32_t java_hash(struct str s)
+{
+    uint32_t hash = 0;
+    for (int32_t i = 0; i < s.len; i++) {
+        hash = 31 * hash + (uint8_t)s.ptr[i];
+    }
+    return hash;
+}
+
+uint32_t java_buckets(int32_t count)
+{
+    uint32_t buckets = 16;
+    while ((uint32_t)count > buckets / 4 * 3) {
+        buckets *= 2;
+    }
+    return buckets;
+}
+
+uint32_t java_bucket(uint32_t hash, uint32_t buckets)
+{
+    return (hash ^ hash >> 16) & (buckets - 1);
+}

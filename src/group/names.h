@@ -28,4 +28,9 @@ void names_repeats(const struct str *v, int32_t len, struct arena *arena, struct
 /* The places of the names in the order of the names; equal ones as they stand. */
 int32_t *names_sort(const struct str *v, int32_t len, struct arena *arena);
 
+/* Where Kafka goes by the order of a Java hash table, so do we. Bytes stand for characters. */
+uint32_t java_hash(struct str s);
+uint32_t java_buckets(int32_t count); /* of a table that has grown to so many keys; a power of two */
+uint32_t java_bucket(uint32_t hash, uint32_t buckets);
+
 #endif

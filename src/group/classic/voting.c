@@ -1,24 +1,17 @@
 /* voting.c: which protocol a generation runs. Every member votes for the first of its own that all support; most votes win. */
 #include "draft.h"
 
+#include "../names.h"
+
 struct candidate {
     struct str name;
     int32_t votes;
 };
 
-/* Kafka settles a tie by the order of its hash table (of String.hashCode(), 16 buckets and more), and so do we: both choose alike. */
-static uint32_t java_hash(struct str name)
-{
-    uint32_t hash = 0;
-    for (int32_t i = 0; i < name.len; i++) {
-        hash = 31 * hash + (uint8_t)name.ptr[i];
-    }
-    return hash ^ hash >> 16;
-}
-
+/* Kafka settles a tie by the order of its hash table, and so do we: both choose alike. */
 static bool comes_first(struct str a, struct str b, uint32_t buckets)
 {
-    uint32_t place_a = java_hash(a) & (buckets - 1), place_b = java_hash(b) & (buckets - 1);
+    uint32_t place_a = java_bucket(java_hash(a), buckets), place_b = java_bucket(java_hash(b), buckets);
     return place_a != place_b ? place_a < place_b : str_cmp(a, b) < 0;
 }
 
@@ -72,10 +65,7 @@ struct str classic_vote(const struct classic_member *const *members, int32_t cou
     for (int32_t k = 0; k < candidates; k++) {
         voted_for += all[k].votes > 0 ? 1 : 0;
     }
-    uint32_t buckets = 16;
-    while ((uint32_t)voted_for * 4 > buckets * 3) {
-        buckets *= 2;
-    }
+    uint32_t buckets = java_buckets(voted_for);
     struct candidate best = {.name = STR(""), .votes = 0};
     for (int32_t k = 0; k < candidates; k++) {
         if (all[k].votes > best.votes || (all[k].votes == best.votes && all[k].votes > 0 && comes_first(all[k].name, best.name, buckets))) {

@@ -3,34 +3,26 @@
 
 /* ---- the order of subtopologies ------------------------------------------------------------------------------------------------ */
 
-/* Of Java's strings, spread as its hash tables do; bytes stand for characters. */
-static uint32_t java_hash(struct str s)
+static uint32_t bucket_of(const topology *t, int32_t at, uint32_t buckets)
 {
-    uint32_t hash = 0;
-    for (int32_t i = 0; i < s.len; i++) {
-        hash = 31 * hash + (uint8_t)s.ptr[i];
-    }
-    return hash ^ hash >> 16;
+    return java_bucket(java_hash(t->subtopologies.v[at].subtopology_id), buckets);
 }
 
 /* By bucket, then as sent: what lies in one bucket keeps its order while the table grows. */
 int32_t *topology_order(const topology *t, struct arena *arena)
 {
     int32_t count = t->subtopologies.len;
-    uint32_t buckets = 16;
-    while ((uint32_t)count > buckets / 4 * 3) {
-        buckets *= 2;
-    }
+    uint32_t buckets = java_buckets(count);
     int32_t *order = ARENA_NEW(arena, int32_t, count);
     int32_t *starts = ARENA_NEW(arena, int32_t, buckets + 1);
     for (int32_t i = 0; i < count; i++) {
-        starts[(java_hash(t->subtopologies.v[i].subtopology_id) & (buckets - 1)) + 1]++;
+        starts[bucket_of(t, i, buckets) + 1]++;
     }
     for (uint32_t b = 0; b < buckets; b++) {
         starts[b + 1] += starts[b];
     }
     for (int32_t i = 0; i < count; i++) {
-        order[starts[java_hash(t->subtopologies.v[i].subtopology_id) & (buckets - 1)]++] = i;
+        order[starts[bucket_of(t, i, buckets)]++] = i;
     }
     return order;
 }
