@@ -47,6 +47,7 @@ PROFILES = {
 }
 
 MIXED = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "1000",
+         "group.consumer.min.heartbeat.interval.ms": "100",
          "group.consumer.assignment.interval.ms": "0", "group.consumer.min.session.timeout.ms": "1000"}
 PROFILES |= {
     "mixed": MIXED,
