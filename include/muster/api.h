@@ -27,7 +27,7 @@ struct api_options {
     const struct api_peer *peers;                /* all nodes of the cluster, this one included */
     size_t peer_count;
     bool auto_create_topics;                     /* auto.create.topics.enable */
-    bool streams_groups;                         /* group.coordinator.rebalance.protocols names streams */
+    bool consumer_groups, streams_groups;        /* group.coordinator.rebalance.protocols names them */
     int64_t apply_wait_us;                       /* muster.catalog.apply.wait.ms: a change of topics or configs is answered when all connected nodes have
                                                     applied it, or after this time */
     int32_t request_max_groups;                  /* muster.request.max.groups: a request that names more closes its connection */

@@ -62,6 +62,7 @@ struct uuid  { uint8_t b[16]; };
 struct str   str_of(const char *c_string);               /* NULL gives null */
 bool         str_is_null(struct str s);
 bool         str_is_empty(struct str s);                 /* null or no bytes */
+bool         str_is_blank(struct str s);                 /* no bytes but white space; null is not */
 bool         str_eq(struct str a, struct str b);         /* null equals only null */
 int          str_cmp(struct str a, struct str b);        /* byte order, null first */
 bool         bytes_eq(struct bytes a, struct bytes b);

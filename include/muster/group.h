@@ -63,6 +63,26 @@ struct group_settings {
         int32_t min_assignment_interval_ms, max_assignment_interval_ms, max_standby_replicas, max_warmup_replicas, min_task_offset_interval_ms;
         int32_t max_subtopologies, max_topology_topics;   /* bounds of a topology that is accepted */
     } streams;
+    struct consumer_settings {                   /* group.consumer.*: what a group's own configs fall back to */
+        int32_t session_timeout_ms;              /* 45000 */
+        int32_t heartbeat_interval_ms;           /* 5000 */
+        int32_t assignment_interval_ms;          /* 1000: least time between two assignments */
+        int32_t max_size;                        /* members of a group */
+        struct str assignors;                    /* "uniform,range": by name, comma-separated; the first is what members get that name none */
+        bool assignor_offload;                   /* true: the assignor runs beside the loop, as a job */
+        int32_t regex_refresh_interval_ms;       /* 600000: how old the matches of a regular expression may become */
+        bool upgrade, downgrade;                 /* group.consumer.migration.policy: what classic groups may become, and consumer groups */
+        int32_t max_subscribed_topics;           /* bound of what one member may name: muster.group.max.subscribed.topics */
+        int32_t max_regexes;                     /* of one group */
+        int32_t min_session_timeout_ms, max_session_timeout_ms, min_heartbeat_interval_ms, max_heartbeat_interval_ms;
+        int32_t min_assignment_interval_ms, max_assignment_interval_ms;
+    } consumer;
+    /* Members of groups of the new protocols that are not settled are asked to beat soon: muster.group.heartbeat.adaptive and its like. */
+    struct adaptive_settings {
+        bool enabled;                            /* true */
+        int32_t floor_ms;                        /* 500 */
+        int32_t rate;                            /* beats a second that all unsettled members of one group may come to; above it the interval grows */
+    } adaptive;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
     int64_t max_state_bytes;
     int64_t reserved_groups, reserved_members, reserved_bytes;   /* what decisions in flight will take; coord keeps count */
@@ -84,6 +104,8 @@ enum group_op_kind {
     GROUP_STREAMS_TOPOLOGY,  /* struct streams_group_topology_request */
     GROUP_STREAMS_INITIALIZE,/* struct streams_group_initialize_request */
     GROUP_STREAMS_DESCRIPTION, /* struct streams_group_topology_description_update_request */
+    GROUP_CONSUMER_HEARTBEAT, /* struct consumer_group_heartbeat_request */
+    GROUP_CONSUMER_DESCRIBE, /* NULL: the group of group_id */
     /* Not from clients. */
     GROUP_TIMER,             /* `timer` fired */
     GROUP_TAKEOVER,          /* this node has become the group's coordinator: drop what no client can know of */
@@ -120,9 +142,12 @@ enum group_timer_kind {
     GROUP_TIMER_INITIAL_DELAY,   /* the first join of an empty group has waited long enough */
     GROUP_TIMER_SYNC,            /* members that have not sent SyncGroup by the rebalance timeout are removed */
     GROUP_TIMER_PENDING_ID,      /* an id handed out with MEMBER_ID_REQUIRED was not used */
-    /* Streams groups; sessions are GROUP_TIMER_SESSION. */
-    GROUP_TIMER_REVOKE,          /* member_id was told to give tasks up and has not said that it did; epoch: its member epoch then */
-    GROUP_TIMER_ASSIGN           /* the initial delay is over (the assignment interval has no timer); epoch: not used */
+    /* Groups of the new protocols; sessions are GROUP_TIMER_SESSION, and classic members of a consumer group have GROUP_TIMER_SYNC, too. */
+    GROUP_TIMER_REVOKE,          /* member_id was told to give something up and has not said that it did; epoch: its member epoch then */
+    GROUP_TIMER_ASSIGN,          /* streams: the initial delay is over (the assignment interval has no timer); epoch: not used */
+    GROUP_TIMER_REJOIN,          /* consumer groups: the classic member was told to rejoin and has not; epoch: its member epoch then */
+    GROUP_TIMER_REFRESH,         /* consumer groups: regular expressions have to be matched again; member_id is empty */
+    GROUP_TIMER_LAST = GROUP_TIMER_REFRESH
 };
 /* A timer is named by kind, group and member; arming it again replaces it. What the decision needs when it fires travels in it. */
 struct group_timer {
@@ -185,6 +210,8 @@ struct group_out {
 
 /* Decides one op against the state as applied (or an overlay). Everything it returns lies in the arena or is static. Pure. */
 void group_decide(const struct group_set *set, const struct group_op *op, struct arena *arena, struct group_out *ret);
+/* Whether the decision goes by the catalogue (topics, configs), so that op->topics and op->catalog have to be fresh. Looks at no member. */
+bool group_op_needs_catalog(const struct group_set *set, const struct group_op *op);
 /* The answer of that op with a coordinator error (NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, ...) in every place a client of that version looks. */
 void group_refuse(const struct group_op *op, int16_t error, struct arena *arena, struct group_out *ret);
 
@@ -235,7 +262,7 @@ struct str group_set_next(const struct group_set *set, struct str after);
 /* Whether the group needs a GROUP_TAKEOVER (it is in a join phase). */
 bool group_needs_takeover(const struct group_set *set, struct str group_id);
 
-struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic" or "streams", state "Stable": Kafka's words */
+struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic", "consumer" or "streams", state "Stable": Kafka's words */
 bool group_listing(const struct group_set *set, struct str group_id, struct group_listing *ret);
 
 /* ---- snapshots: the state as records ------------------------------------------------------------------------------------- */

@@ -1,10 +1,16 @@
 /* apply.c: from an entry's bytes to changes of the state. Decides nothing. */
-#include "state.h"
+#include "modern/modern.h"
 
-bool is_streams_record(int16_t type)
+const struct modern_kind *modern_kind_of(int16_t record_type)
 {
-    switch (type) {
+    switch (record_type) {
+    case RECORD_CONSUMER_GROUP_METADATA:
+    case RECORD_CONSUMER_GROUP_MEMBER_METADATA:
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
+    case RECORD_CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT:
     case RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION:
+        return &consumer_kind;
     case RECORD_STREAMS_GROUP_METADATA:
     case RECORD_STREAMS_GROUP_MEMBER_METADATA:
     case RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA:
@@ -13,9 +19,10 @@ bool is_streams_record(int16_t type)
     case RECORD_STREAMS_GROUP_TOPOLOGY:
     case RECORD_STREAMS_TASK_OFFSETS:
     case RECORD_STREAMS_TOPOLOGY_DESCRIPTION:
-        return true;
+    case RECORD_STREAMS_REGULAR_EXPRESSION:
+        return &streams_kind;
     default:
-        return false;
+        return NULL;
     }
 }
 
@@ -41,8 +48,8 @@ static bool group_of_record(const struct wire_decoded_record *r, struct str *ret
     default:
         break;
     }
-    if (is_streams_record(r->schema->type)) {
-        *ret = ((const struct streams_group_metadata_key *)r->key)->group_id; /* all their keys begin with it */
+    if (modern_kind_of(r->schema->type) != NULL) {
+        *ret = ((const struct consumer_group_metadata_key *)r->key)->group_id; /* all their keys begin with it */
         return true;
     }
     return false;
@@ -91,12 +98,33 @@ static void apply_snapshot_state(const struct apply_context *c, const struct sna
     }
 }
 
+static void dispatch_consumer(const struct apply_context *c, const struct wire_decoded_record *r)
+{
+    switch (r->schema->type) {
+    case RECORD_CONSUMER_GROUP_METADATA:
+        consumer_apply_group(c, r->key, r->value);
+        return;
+    case RECORD_CONSUMER_GROUP_MEMBER_METADATA:
+        consumer_apply_member(c, r->key, r->value);
+        return;
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA:
+        consumer_apply_assignment(c, r->key, r->value);
+        return;
+    case RECORD_CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER:
+        consumer_apply_target(c, r->key, r->value);
+        return;
+    case RECORD_CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT:
+        consumer_apply_current(c, r->key, r->value);
+        return;
+    default:
+        consumer_apply_regex(c, r->key, r->value);
+        return;
+    }
+}
+
 static void dispatch_streams(const struct apply_context *c, const struct wire_decoded_record *r)
 {
     switch (r->schema->type) {
-    case RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION:
-        streams_apply_regex(c, r->key, r->value);
-        return;
     case RECORD_STREAMS_GROUP_METADATA:
         streams_apply_group(c, r->key, r->value);
         return;
@@ -118,6 +146,9 @@ static void dispatch_streams(const struct apply_context *c, const struct wire_de
     case RECORD_STREAMS_TASK_OFFSETS:
         streams_apply_task_offsets(c, r->key, r->value);
         return;
+    case RECORD_STREAMS_REGULAR_EXPRESSION:
+        streams_apply_regex(c, r->key, r->value);
+        return;
     default:
         streams_apply_description(c, r->key, r->value);
         return;
@@ -126,8 +157,9 @@ static void dispatch_streams(const struct apply_context *c, const struct wire_de
 
 static bool dispatch(const struct apply_context *c, const struct wire_decoded_record *r)
 {
-    if (is_streams_record(r->schema->type)) {
-        dispatch_streams(c, r);
+    const struct modern_kind *kind = modern_kind_of(r->schema->type);
+    if (kind != NULL) {
+        (kind == &streams_kind ? dispatch_streams : dispatch_consumer)(c, r);
         return true;
     }
     switch (r->schema->type) {
@@ -173,7 +205,7 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
 /* Whether an overlay takes the record: it holds one group's members, never offsets. */
 static bool overlay_takes(int16_t type)
 {
-    return (type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID) || is_streams_record(type);
+    return (type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID) || modern_kind_of(type) != NULL;
 }
 
 static bool apply_decoded(struct group_set *set, uint64_t index, struct record record, const struct wire_decoded_record *decoded,
@@ -185,7 +217,8 @@ static bool apply_decoded(struct group_set *set, uint64_t index, struct record r
     if (set->cut != NULL) {
         snapshot_save(set, record, decoded, scratch);
     }
-    struct apply_context c = {.set = set, .index = index, .record_hash = record_hash(record), .raw = record, .scratch = scratch};
+    struct apply_context c = {
+        .set = set, .index = index, .record_hash = record_hash(record), .raw = record, .schema = decoded->schema, .scratch = scratch};
     return dispatch(&c, decoded);
 }
 

@@ -1,81 +1,11 @@
 /* decide.c: from a request to whoever decides it. */
 #include "state.h"
 
+#include "modern/job.h"
+
 #include <string.h>
 
-enum group_op_class group_op_class(enum group_op_kind kind)
-{
-    switch (kind) {
-    case GROUP_JOIN:
-    case GROUP_SYNC:
-    case GROUP_HEARTBEAT:
-    case GROUP_LEAVE:
-    case GROUP_TIMER:
-    case GROUP_TAKEOVER:
-    case GROUP_STREAMS_HEARTBEAT:
-    case GROUP_STREAMS_INITIALIZE:
-    case GROUP_STREAMS_DESCRIPTION:
-    case GROUP_JOB_DONE:
-    case GROUP_TOPICS_CREATED:
-        return GROUP_CLASS_MEMBERSHIP;
-    case GROUP_OFFSET_COMMIT:
-        return GROUP_CLASS_COMMIT;
-    case GROUP_OFFSET_FETCH:
-    case GROUP_DESCRIBE:
-    case GROUP_STREAMS_DESCRIBE:
-    case GROUP_STREAMS_TOPOLOGY:
-        return GROUP_CLASS_READ;
-    case GROUP_OFFSET_DELETE:
-    case GROUP_DELETE:
-    case GROUP_RETENTION:
-    case GROUP_TOPICS_CHANGED:
-    case CATALOG_CREATE_TOPICS:
-    case CATALOG_CREATE_PARTITIONS:
-    case CATALOG_DELETE_TOPICS:
-    case CATALOG_ALTER_CONFIGS:
-    case CATALOG_SET_END:
-    case CATALOG_REGISTER_NODE:
-    case CATALOG_PRODUCER_ID:
-    case CATALOG_CURSOR:
-        break;
-    }
-    return GROUP_CLASS_EXCLUSIVE;
-}
-
-const char *group_op_name(enum group_op_kind kind)
-{
-    static const char *const names[] = {
-        [GROUP_JOIN] = "join",
-        [GROUP_SYNC] = "sync",
-        [GROUP_HEARTBEAT] = "heartbeat",
-        [GROUP_LEAVE] = "leave",
-        [GROUP_OFFSET_COMMIT] = "offset_commit",
-        [GROUP_OFFSET_FETCH] = "offset_fetch",
-        [GROUP_OFFSET_DELETE] = "offset_delete",
-        [GROUP_DESCRIBE] = "describe",
-        [GROUP_DELETE] = "delete",
-        [GROUP_STREAMS_HEARTBEAT] = "streams_heartbeat",
-        [GROUP_STREAMS_DESCRIBE] = "streams_describe",
-        [GROUP_STREAMS_TOPOLOGY] = "streams_topology",
-        [GROUP_STREAMS_INITIALIZE] = "streams_initialize",
-        [GROUP_STREAMS_DESCRIPTION] = "streams_description",
-        [GROUP_TIMER] = "timer",
-        [GROUP_TAKEOVER] = "takeover",
-        [GROUP_RETENTION] = "retention",
-        [GROUP_TOPICS_CHANGED] = "topics_changed",
-        [GROUP_JOB_DONE] = "job_done",
-        [GROUP_TOPICS_CREATED] = "topics_created",
-        [CATALOG_CREATE_TOPICS] = "create_topics",
-        [CATALOG_CREATE_PARTITIONS] = "create_partitions",
-        [CATALOG_DELETE_TOPICS] = "delete_topics",
-        [CATALOG_ALTER_CONFIGS] = "alter_configs",
-        [CATALOG_SET_END] = "set_end",
-        [CATALOG_REGISTER_NODE] = "register_node",
-        [CATALOG_PRODUCER_ID] = "producer_id",
-        [CATALOG_CURSOR] = "cursor",
-    };
-    return names[kind];
-}
+/* ---- what depends on the group's type -------------------------------------------------------------------------------------------- */
 
 static void decide_describe(struct decision *d)
 {
@@ -84,10 +14,10 @@ static void decide_describe(struct decision *d)
     out_answer(d, "describe", answer->error_code, answer);
 }
 
-static bool is_streams(const struct decision *d)
+static enum group_type type_of(const struct decision *d)
 {
     const struct group *g = group_find(d->set, d->op->group_id);
-    return g != NULL && group_type(g) == GROUP_STREAMS;
+    return g != NULL ? group_type(g) : GROUP_CLASSIC;
 }
 
 /* Offsets first: they go in slices, and a rebalance of the group belongs to the last one. When both have something to do, the rebalance is named. */
@@ -99,132 +29,112 @@ static void decide_topics_changed(struct decision *d)
     }
     const char *rule = d->out->rule;
     size_t dropped = d->out->records.len;
-    if (is_streams(d)) {
-        streams_decide_topics_changed(d);
-    } else {
+    switch (type_of(d)) {
+    case GROUP_CLASSIC:
         classic_decide_topics_changed(d);
+        break;
+    case GROUP_CONSUMER:
+        consumer_decide_topics_changed(d);
+        break;
+    case GROUP_STREAMS:
+        streams_decide_topics_changed(d);
+        break;
     }
     if (dropped > 0 && d->out->records.len == dropped) {
         out_rule(d, rule);
     }
 }
 
-static void dispatch_classic(struct decision *d)
-{
-    switch (d->op->kind) {
-    case GROUP_JOIN:
-        classic_decide_join(d);
-        return;
-    case GROUP_SYNC:
-        classic_decide_sync(d);
-        return;
-    case GROUP_HEARTBEAT:
-        classic_decide_heartbeat(d);
-        return;
-    case GROUP_LEAVE:
-        classic_decide_leave(d);
-        return;
-    case GROUP_TAKEOVER:
-        classic_decide_takeover(d);
-        return;
-    default:
-        return;
-    }
-}
-
-static void dispatch_streams(struct decision *d)
-{
-    switch (d->op->kind) {
-    case GROUP_STREAMS_HEARTBEAT:
-        streams_decide_heartbeat(d);
-        return;
-    case GROUP_JOB_DONE:
-        streams_decide_job_done(d);
-        return;
-    case GROUP_TOPICS_CREATED:
-        streams_decide_topics_created(d);
-        return;
-    case GROUP_STREAMS_DESCRIBE:
-        streams_decide_describe(d);
-        return;
-    case GROUP_STREAMS_TOPOLOGY:
-        streams_decide_topology(d);
-        return;
-    case GROUP_STREAMS_INITIALIZE:
-        streams_decide_initialize(d);
-        return;
-    case GROUP_STREAMS_DESCRIPTION:
-        streams_decide_description(d);
-        return;
-    default:
-        return;
-    }
-}
-
 static void decide_timer(struct decision *d)
 {
-    if (is_streams(d)) {
-        streams_decide_timer(d);
-    } else {
+    switch (type_of(d)) {
+    case GROUP_CLASSIC:
         classic_decide_timer(d);
+        return;
+    case GROUP_CONSUMER:
+        consumer_decide_timer(d);
+        return;
+    case GROUP_STREAMS:
+        streams_decide_timer(d);
+        return;
     }
 }
 
-static void dispatch(struct decision *d)
+/* Each says that there is nothing to take where the group is no longer of the type that the job was made for. */
+static void decide_job_done(struct decision *d)
 {
-    switch (d->op->kind) {
-    case GROUP_JOIN:
-    case GROUP_SYNC:
-    case GROUP_HEARTBEAT:
-    case GROUP_LEAVE:
-    case GROUP_TAKEOVER:
-        dispatch_classic(d);
-        return;
-    case GROUP_TIMER:
-        decide_timer(d);
-        return;
-    case GROUP_OFFSET_COMMIT:
-        offsets_decide_commit(d);
-        return;
-    case GROUP_OFFSET_FETCH:
-        offsets_decide_fetch(d);
-        return;
-    case GROUP_OFFSET_DELETE:
-        offsets_decide_delete(d);
-        return;
-    case GROUP_DESCRIBE:
-        decide_describe(d);
-        return;
-    case GROUP_DELETE:
-        offsets_decide_group_delete(d);
-        return;
-    case GROUP_RETENTION:
-        offsets_decide_retention(d);
-        return;
-    case GROUP_TOPICS_CHANGED:
-        decide_topics_changed(d);
-        return;
-    case GROUP_STREAMS_HEARTBEAT:
-    case GROUP_STREAMS_DESCRIBE:
-    case GROUP_STREAMS_TOPOLOGY:
-    case GROUP_STREAMS_INITIALIZE:
-    case GROUP_STREAMS_DESCRIPTION:
-    case GROUP_JOB_DONE:
-    case GROUP_TOPICS_CREATED:
-        dispatch_streams(d);
-        return;
-    case CATALOG_CREATE_TOPICS:
-    case CATALOG_CREATE_PARTITIONS:
-    case CATALOG_DELETE_TOPICS:
-    case CATALOG_ALTER_CONFIGS:
-    case CATALOG_SET_END:
-    case CATALOG_REGISTER_NODE:
-    case CATALOG_PRODUCER_ID:
-    case CATALOG_CURSOR:
-        catalog_decide(d);
-        return;
+    if (d->op->job->type == GROUP_STREAMS) {
+        streams_decide_job_done(d);
+    } else {
+        consumer_decide_job_done(d);
     }
 }
+
+/* ---- every kind of op ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether what is decided goes by topics or configs, so that the copy of the catalogue has to be fresh. In a classic group it is the leader that knows the
+ * topics; its members do not wait for anything here, so that its sessions need not either. */
+enum needs { NEEDS_NOTHING, NEEDS_CATALOG, NEEDS_IT_IF_MODERN };
+
+static const struct op_row {
+    const char *name;
+    enum group_op_class class;
+    enum needs needs;
+    void (*decide)(struct decision *d);
+} rows[] = {
+    [GROUP_JOIN] = {"join", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, classic_decide_join},
+    [GROUP_SYNC] = {"sync", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, classic_decide_sync},
+    [GROUP_HEARTBEAT] = {"heartbeat", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, classic_decide_heartbeat},
+    [GROUP_LEAVE] = {"leave", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, classic_decide_leave},
+    [GROUP_OFFSET_COMMIT] = {"offset_commit", GROUP_CLASS_COMMIT, NEEDS_CATALOG, offsets_decide_commit},
+    /* By topic id, and so that a fetch never overtakes a commit that waits. */
+    [GROUP_OFFSET_FETCH] = {"offset_fetch", GROUP_CLASS_READ, NEEDS_CATALOG, offsets_decide_fetch},
+    [GROUP_OFFSET_DELETE] = {"offset_delete", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_delete},
+    [GROUP_DESCRIBE] = {"describe", GROUP_CLASS_READ, NEEDS_NOTHING, decide_describe},
+    [GROUP_DELETE] = {"delete", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_group_delete},
+    [GROUP_STREAMS_HEARTBEAT] = {"streams_heartbeat", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_heartbeat},
+    [GROUP_STREAMS_DESCRIBE] = {"streams_describe", GROUP_CLASS_READ, NEEDS_CATALOG, streams_decide_describe},
+    [GROUP_STREAMS_TOPOLOGY] = {"streams_topology", GROUP_CLASS_READ, NEEDS_CATALOG, streams_decide_topology},
+    [GROUP_STREAMS_INITIALIZE] = {"streams_initialize", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_initialize},
+    [GROUP_STREAMS_DESCRIPTION] = {"streams_description", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_description},
+    [GROUP_CONSUMER_HEARTBEAT] = {"consumer_heartbeat", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, consumer_decide_heartbeat},
+    [GROUP_CONSUMER_DESCRIBE] = {"consumer_describe", GROUP_CLASS_READ, NEEDS_CATALOG, consumer_decide_describe},
+    [GROUP_TIMER] = {"timer", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, decide_timer},
+    [GROUP_TAKEOVER] = {"takeover", GROUP_CLASS_MEMBERSHIP, NEEDS_NOTHING, classic_decide_takeover},
+    [GROUP_RETENTION] = {"retention", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_retention},
+    [GROUP_TOPICS_CHANGED] = {"topics_changed", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, decide_topics_changed},
+    [GROUP_JOB_DONE] = {"job_done", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, decide_job_done},
+    [GROUP_TOPICS_CREATED] = {"topics_created", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_topics_created},
+    [CATALOG_CREATE_TOPICS] = {"create_topics", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_CREATE_PARTITIONS] = {"create_partitions", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_DELETE_TOPICS] = {"delete_topics", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_ALTER_CONFIGS] = {"alter_configs", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_SET_END] = {"set_end", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_REGISTER_NODE] = {"register_node", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_PRODUCER_ID] = {"producer_id", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_CURSOR] = {"cursor", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+};
+
+enum group_op_class group_op_class(enum group_op_kind kind)
+{
+    return rows[kind].class;
+}
+
+const char *group_op_name(enum group_op_kind kind)
+{
+    return rows[kind].name;
+}
+
+bool group_op_needs_catalog(const struct group_set *set, const struct group_op *op)
+{
+    if (rows[op->kind].needs != NEEDS_IT_IF_MODERN) {
+        return rows[op->kind].needs == NEEDS_CATALOG;
+    }
+    const struct group *g = group_find(set, op->group_id);
+    return g != NULL && group_type(g) != GROUP_CLASSIC;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------------------------ */
 
 /* The type behind the array field of that name: what an answer for one of many groups is made of. */
 static const struct wire_type *part_of(const struct wire_msg *msg, const char *field)
@@ -256,6 +166,10 @@ static const struct wire_type *shows_state(enum group_op_kind kind)
         return part_of(&wire_streams_group_describe_response, "Groups");
     case GROUP_STREAMS_TOPOLOGY:
         return wire_streams_group_topology_response.type;
+    case GROUP_CONSUMER_HEARTBEAT:
+        return wire_consumer_group_heartbeat_response.type;
+    case GROUP_CONSUMER_DESCRIBE:
+        return part_of(&wire_consumer_group_describe_response, "Groups");
     case CATALOG_CREATE_TOPICS:
         return wire_create_topics_response.type;
     case CATALOG_DELETE_TOPICS:
@@ -281,7 +195,7 @@ void group_decide(const struct group_set *set, const struct group_op *op, struct
     ret->reason = STR_NULL;
     ret->rule = "";
     struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
-    dispatch(&d);
+    rows[op->kind].decide(&d);
     MUSTER_CHECK((ret->verdict == GROUP_ANSWER) == (ret->answer != NULL));
     own_answer(&d);
 }

@@ -14,15 +14,23 @@ bool group_listing(const struct group_set *set, struct str group_id, struct grou
         return false;
     }
     ret->group_id = g->id;
-    if (group_type(g) == GROUP_STREAMS) {
+    switch (group_type(g)) {
+    case GROUP_CLASSIC:
+        ret->protocol_type = g->classic.protocol_type;
+        ret->type = STR("classic");
+        ret->state = str_of(classic_state_name(g->classic.state));
+        break;
+    case GROUP_CONSUMER:
+        ret->protocol_type = STR("consumer");
+        ret->type = STR("consumer");
+        ret->state = str_of(consumer_state_name(g));
+        break;
+    case GROUP_STREAMS:
         ret->protocol_type = STR("streams");
         ret->type = STR("streams");
         ret->state = str_of(streams_state_name(g, true));
-        return true;
+        break;
     }
-    ret->protocol_type = g->classic.protocol_type;
-    ret->type = STR("classic");
-    ret->state = str_of(classic_state_name(g->classic.state));
     return true;
 }
 
@@ -30,10 +38,16 @@ void group_set_timers(const struct group_set *set, const struct group_set *catal
                       void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx)
 {
     for (const struct group *g = group_after(set, STR_NULL); g != NULL; g = group_after(set, g->id)) {
-        if (group_type(g) == GROUP_STREAMS) {
-            streams_timers(g, catalog, settings, clock_ms, each, ctx);
-        } else {
+        switch (group_type(g)) {
+        case GROUP_CLASSIC:
             classic_timers(g, settings, each, ctx);
+            break;
+        case GROUP_CONSUMER:
+            consumer_timers(g, catalog, settings, clock_ms, each, ctx);
+            break;
+        case GROUP_STREAMS:
+            streams_timers(g, catalog, settings, clock_ms, each, ctx);
+            break;
         }
     }
 }

@@ -195,6 +195,26 @@ static const void *refuse_streams(const struct refusal *f)
     }
 }
 
+/* ---- consumer groups ------------------------------------------------------------------------------------------------------- */
+
+static const void *refuse_consumer_heartbeat(const struct refusal *f)
+{
+    struct consumer_group_heartbeat_response *answer = ARENA_NEW(f->arena, struct consumer_group_heartbeat_response, 1);
+    wire_init(&wire_consumer_group_heartbeat_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_consumer_describe(const struct refusal *f)
+{
+    struct consumer_group_describe_response_described_group *answer =
+        ARENA_NEW(f->arena, struct consumer_group_describe_response_described_group, 1);
+    wire_init_type(wire_consumer_group_describe_response.type->fields[1].type, answer);
+    answer->group_id = f->op->group_id;
+    answer->error_code = f->error;
+    return answer;
+}
+
 /* ---- the catalogue: each thing that was asked for has an error of its own ------------------------------------------------ */
 
 static const void *refuse_create_topics(const struct refusal *f)
@@ -346,6 +366,10 @@ static const void *refuse(const struct refusal *f)
     case GROUP_STREAMS_INITIALIZE:
     case GROUP_STREAMS_DESCRIPTION:
         return refuse_streams(f);
+    case GROUP_CONSUMER_HEARTBEAT:
+        return refuse_consumer_heartbeat(f);
+    case GROUP_CONSUMER_DESCRIBE:
+        return refuse_consumer_describe(f);
     case GROUP_JOB_DONE:
     case GROUP_TOPICS_CREATED:
     case GROUP_TIMER:

@@ -1,5 +1,5 @@
 /* set.c: the set of groups. Order comes from a tree, lookup from a table of chains beside it. */
-#include "state.h"
+#include "modern/modern.h"
 
 #include <string.h>
 
@@ -122,7 +122,8 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
 static void group_free(struct group_set *set, struct group *g)
 {
     classic_free(set, g);
-    streams_free(set, g);
+    modern_free(set, &g->consumer);
+    modern_free(set, &g->streams);
     if (set->base == NULL) {
         offsets_free(set, g);
     }
@@ -137,7 +138,7 @@ static void group_free(struct group_set *set, struct group *g)
 void group_remove_if_gone(struct group_set *set, struct group *g)
 {
     const struct classic *c = &g->classic;
-    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && g->streams == NULL) {
+    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && g->consumer == NULL && g->streams == NULL) {
         group_free(set, g);
     }
 }

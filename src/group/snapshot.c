@@ -2,13 +2,13 @@
  *
  * The live records are walked in the order of their places (below). What is changed ahead of the walk saves the record that was there first, so that the
  * walk gives back the state as of group_snapshot_begin() however long it takes; behind the walk nothing is saved. A group's revision is a record, too. */
-#include "state.h"
+#include "modern/modern.h"
 
 enum part { PART_CATALOG, PART_GROUPS };
-enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_STREAMS, KIND_OFFSET };
+enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_CONSUMER, KIND_STREAMS, KIND_OFFSET };
 
 /* Where a record stands: a catalogue key; or a group, and in it by kind, then by member id or topic, then by number (member 0, its assignment 1; partition).
- * Records of streams groups are told apart by their keys. */
+ * Records of consumer groups and of streams groups are told apart by their keys. */
 struct place {
     enum part part;
     struct bytes key;
@@ -34,6 +34,12 @@ struct snapshot_cut {
     struct arena arena;
 };
 
+/* NULL: records of something else. */
+static const struct modern_kind *modern_of(enum kind kind)
+{
+    return kind == KIND_CONSUMER ? &consumer_kind : kind == KIND_STREAMS ? &streams_kind : NULL;
+}
+
 static int place_cmp(const struct place *a, const struct place *b)
 {
     if (a->part != b->part) {
@@ -46,8 +52,8 @@ static int place_cmp(const struct place *a, const struct place *b)
     if (order == 0 && a->kind != b->kind) {
         order = a->kind < b->kind ? -1 : 1;
     }
-    if (order == 0 && a->kind == KIND_STREAMS) {
-        return streams_key_cmp(a->key, b->key);
+    if (order == 0 && modern_of(a->kind) != NULL) {
+        return modern_key_cmp(modern_of(a->kind), a->key, b->key);
     }
     if (order == 0) {
         order = str_cmp(a->name, b->name);
@@ -83,9 +89,10 @@ static struct place group_place(struct str group, enum kind kind, struct str nam
     return (struct place){.part = PART_GROUPS, .key = BYTES_NULL, .group = group, .kind = kind, .name = name, .number = number};
 }
 
-static struct place streams_place(struct str group, struct bytes key)
+static struct place modern_place(struct str group, const struct modern_kind *kind, struct bytes key)
 {
-    return (struct place){.part = PART_GROUPS, .key = key, .group = group, .kind = KIND_STREAMS, .name = STR_NULL};
+    enum kind place_kind = kind == &streams_kind ? KIND_STREAMS : KIND_CONSUMER;
+    return (struct place){.part = PART_GROUPS, .key = key, .group = group, .kind = place_kind, .name = STR_NULL};
 }
 
 static struct place catalog_place(struct bytes key)
@@ -130,8 +137,9 @@ static bool live_record(const struct group_set *set, const struct place *p, stru
         return p->number == 0 ? classic_record_member(g, p->name, arena, ret) : classic_record_assignment(g, p->name, arena, ret);
     case KIND_PENDING:
         return classic_record_pending_id(g, p->name, arena, ret);
+    case KIND_CONSUMER:
     case KIND_STREAMS:
-        return streams_record(g, p->key, arena, ret);
+        return modern_record(modern_of(p->kind), g, p->key, arena, ret);
     case KIND_OFFSET:
         return offset_record(g, p->name, p->number, arena, ret);
     }
@@ -164,14 +172,14 @@ static bool next_pending(const struct group *g, const struct place *after, struc
     return p != NULL;
 }
 
-static bool next_streams(const struct group *g, const struct place *after, struct arena *arena, struct place *ret)
+static bool next_modern(const struct group *g, enum kind kind, const struct place *after, struct arena *arena, struct place *ret)
 {
     struct bytes key;
-    bool more = streams_key_after(g, after->kind == KIND_STREAMS ? after->key : BYTES_NULL, arena, &key);
-    if (more) {
-        *ret = streams_place(g->id, key);
+    if (after->kind > kind || !modern_key_after(modern_of(kind), g, after->kind == kind ? after->key : BYTES_NULL, arena, &key)) {
+        return false;
     }
-    return more;
+    *ret = modern_place(g->id, modern_of(kind), key);
+    return true;
 }
 
 static bool next_offset(const struct group *g, const struct place *after, struct place *ret)
@@ -192,7 +200,8 @@ static bool next_in_group(const struct group *g, const struct place *after, stru
         return true;
     }
     return (after->kind <= KIND_MEMBER && next_member(g, after, ret)) || (after->kind <= KIND_PENDING && next_pending(g, after, ret)) ||
-           (after->kind <= KIND_STREAMS && next_streams(g, after, arena, ret)) || next_offset(g, after, ret);
+           next_modern(g, KIND_CONSUMER, after, arena, ret) || next_modern(g, KIND_STREAMS, after, arena, ret) ||
+           next_offset(g, after, ret);
 }
 
 static bool next_live(const struct group_set *set, const struct snapshot_cut *cut, struct arena *arena, struct place *ret)
@@ -294,11 +303,12 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
         p = catalog_place(raw.key);
         break;
     default:
-        if (!is_streams_record(record->schema->type)) {
+        if (modern_kind_of(record->schema->type) == NULL) {
             return;
         }
-        p = streams_place(((const struct streams_group_metadata_key *)record->key)->group_id, raw.key); /* all their keys begin with it */
-        break;
+        p = modern_place(((const struct consumer_group_metadata_key *)record->key)->group_id, modern_kind_of(record->schema->type),
+                         raw.key);
+        break; /* all their keys begin with the group's id */
     }
     if (p.part == PART_GROUPS) {
         snapshot_save_revision(set, p.group, scratch);

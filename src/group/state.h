@@ -89,7 +89,7 @@ struct classic {
     uint64_t record_hash;
 };
 
-/* ---- members of the new protocols (src/group/modern, src/group/streams) ------------------------------------------------------ */
+/* ---- groups of the new protocols (src/group/modern, src/group/consumer, src/group/streams) ------------------------------------ */
 
 /* What a member said of itself. Immutable once made and counted, as all parts of a slot, so that overlays can share them. A record that would not be written
  * again as it was logged (by another version, say) is kept as it came, in `raw`, beside what was read off it; null for the others. */
@@ -109,6 +109,14 @@ struct modern_member {
     uint16_t endpoint_port;
     struct key_value *tags; /* as sent */
     int32_t tag_count;
+    /* consumer */
+    struct str_array topics; /* that it names, in order, each once */
+    struct str regex;        /* null: none */
+    struct str assignor;     /* null: it names none */
+    bool is_classic;         /* it speaks the classic protocol; its metadata are those protocols */
+    int32_t classic_session_timeout_ms;
+    struct classic_protocol *protocols;
+    int32_t protocol_count;
     struct bytes raw;
     uint64_t record_hash;
 };
@@ -141,14 +149,14 @@ struct modern_offsets { /* StreamsTaskOffsets */
 enum slot_part { SLOT_MEMBER = 1, SLOT_TARGET = 2, SLOT_CURRENT = 4, SLOT_OFFSETS = 8, SLOT_ID = 16 };
 /* A place for one member id; each part NULL while its record is not live. */
 struct modern_slot {
-    uint8_t borrowed; /* the parts that belong to the group that this one is a copy of (struct streams, origin) */
+    uint8_t borrowed; /* the parts that belong to the group that this one is a copy of (struct modern, origin) */
     struct str member_id;
     struct modern_member *member;
     struct modern_target target; /* held NULL: none */
     struct modern_current *current;
     struct modern_offsets *offsets;
 };
-struct modern_regex { /* ConsumerGroupRegularExpression: which topics it matched; streams groups use it, too */
+struct modern_regex { /* ConsumerGroupRegularExpression, StreamsRegularExpression: which topics it matched */
     int32_t references;
     size_t bytes;
     struct str regex;
@@ -159,6 +167,16 @@ struct modern_regex { /* ConsumerGroupRegularExpression: which topics it matched
 };
 struct instance_ref { /* derived: the members with an instance id */
     struct str instance_id, member_id;
+};
+
+struct topic_use { /* derived: how many members name the topic */
+    struct str name;
+    int32_t members;
+};
+struct topic_uses { /* counted: an overlay shares it until it changes it */
+    int32_t references;
+    struct topic_use *v; /* by name */
+    int32_t count, capacity;
 };
 
 struct streams_topology { /* the record, decoded, in one block of the pool */
@@ -176,14 +194,33 @@ struct streams_description {
     uint64_t record_hash;
 };
 
-/* A streams group; all of it while any of its records is live. An overlay shares it with its base until it changes it; then it makes itself a copy, which
- * borrows what the slots hold from the one it shared and keeps that alive. */
-struct streams {
+/* A consumer group or a streams group; all of it while any of its records is live. An overlay shares it with its base until it changes it; then it makes
+ * itself a copy, which borrows what the slots hold from the one it shared and keeps that alive. */
+struct modern {
     int32_t references;
-    struct streams *origin; /* NULL: nothing is borrowed */
-    bool exists;            /* a StreamsGroupMetadata record is live */
+    struct modern *origin; /* NULL: nothing is borrowed */
+    bool exists;           /* the group's own metadata record is live */
     int32_t epoch;
-    int64_t metadata_hash;
+    int64_t metadata_hash;  /* of the topics it goes by */
+    int64_t empty_since_ms; /* shard clock; -1: has members */
+    struct bytes raw;
+    uint64_t record_hash;
+    bool has_assignment; /* its target assignment metadata record is live */
+    int32_t assignment_epoch;
+    int64_t assignment_wall_ms, assignment_clock_ms;
+    struct bytes assignment_raw;
+    uint64_t assignment_hash;
+    struct modern_slot *slots; /* by member id */
+    int32_t slot_count, slot_capacity;
+    int32_t member_count;           /* slots with a member */
+    struct instance_ref *instances; /* by instance id, then member id */
+    int32_t instance_count, instance_capacity;
+    struct modern_regex **regexes; /* by regex */
+    int32_t regex_count, regex_capacity;
+    /* consumer; derived from the members */
+    int32_t classic_count;   /* members that speak the classic protocol */
+    struct topic_uses *uses; /* topics that members name; NULL: none */
+    /* streams */
     int32_t validated_topology_epoch; /* -1: none */
     struct key_value *configs;        /* the assignor's configs at the last bump; NULL with count -1: not kept */
     int32_t config_count;
@@ -193,30 +230,15 @@ struct streams {
     int8_t problem;                 /* enum topology_problem; -1: none */
     struct str problem_detail;      /* null when none */
     int64_t assign_not_before_ms;   /* shard clock; 0: no delay */
-    int64_t empty_since_ms;         /* shard clock; -1: has members */
     struct str initializing_member; /* null: nobody was asked for the topology */
     int64_t initialize_until_ms;
-    struct bytes raw;
-    uint64_t record_hash;
-    bool has_assignment; /* a StreamsGroupTargetAssignmentMetadata record is live */
-    int32_t assignment_epoch;
-    int64_t assignment_wall_ms, assignment_clock_ms;
-    struct bytes assignment_raw;
-    uint64_t assignment_hash;
     struct streams_topology *topology;       /* NULL: none */
     struct streams_description *description; /* NULL: none */
-    struct modern_slot *slots;               /* by member id */
-    int32_t slot_count, slot_capacity;
-    int32_t member_count;           /* slots with a member */
-    struct instance_ref *instances; /* by instance id, then member id */
-    int32_t instance_count, instance_capacity;
-    struct modern_regex **regexes; /* by regex */
-    int32_t regex_count, regex_capacity;
 };
 
 /* ---- a group ---------------------------------------------------------------------------------------------------------------- */
 
-enum group_type { GROUP_CLASSIC, GROUP_STREAMS }; /* consumer follows */
+enum group_type { GROUP_CLASSIC, GROUP_CONSUMER, GROUP_STREAMS };
 
 struct group {
     RB_ENTRY(group) link; /* by id */
@@ -226,16 +248,20 @@ struct group {
     int64_t revision;
     uint64_t phase;
     struct classic classic;
-    struct streams *streams; /* NULL: no record of a streams group is live */
+    struct modern *consumer; /* NULL: no record of a consumer group is live */
+    struct modern *streams;  /* NULL: no record of a streams group is live */
     struct offset_tree offsets;
     int64_t offset_count;
 };
 RB_HEAD(group_tree, group);
 
-/* Follows from what is live, so that the order of records does not matter (KAFKA-20254): streams, if its StreamsGroupMetadata is; else classic. */
+/* Follows from what is live, so that the order of records does not matter (KAFKA-20254): what the live metadata record says; else classic. */
 static inline enum group_type group_type(const struct group *g)
 {
-    return g->streams != NULL && g->streams->exists ? GROUP_STREAMS : GROUP_CLASSIC;
+    if (g->streams != NULL && g->streams->exists) {
+        return GROUP_STREAMS;
+    }
+    return g->consumer != NULL && g->consumer->exists ? GROUP_CONSUMER : GROUP_CLASSIC;
 }
 
 /* ---- catalogue (src/group/catalog) ---------------------------------------------------------------------------------------------- */
@@ -278,13 +304,13 @@ struct apply_context {
     uint64_t index;
     uint64_t record_hash;
     struct record raw;
+    const struct wire_record *schema; /* of that record */
     struct arena *scratch;
 };
 static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, uint64_t new_hash)
 {
     set->hash += new_hash - old_hash;
 }
-bool is_streams_record(int16_t type); /* of a streams group; their keys all begin with its id */
 /* Before a change, while set->cut: what is there goes into the snapshot that is being taken. The revision of a group moves with each entry that names it. */
 void snapshot_save(struct group_set *set, struct record raw, const struct wire_decoded_record *record, struct arena *scratch);
 void snapshot_save_revision(struct group_set *set, struct str group_id, struct arena *scratch);
@@ -294,6 +320,18 @@ void classic_apply_assignment(const struct apply_context *c, const struct classi
                               const struct classic_assignment_value *value);
 void classic_apply_pending_id(const struct apply_context *c, const struct classic_pending_id_key *key,
                               const struct classic_pending_id_value *value);
+void consumer_apply_group(const struct apply_context *c, const struct consumer_group_metadata_key *key,
+                          const struct consumer_group_metadata_value *value);
+void consumer_apply_member(const struct apply_context *c, const struct consumer_group_member_metadata_key *key,
+                           const struct consumer_group_member_metadata_value *value);
+void consumer_apply_assignment(const struct apply_context *c, const struct consumer_group_target_assignment_metadata_key *key,
+                               const struct consumer_group_target_assignment_metadata_value *value);
+void consumer_apply_target(const struct apply_context *c, const struct consumer_group_target_assignment_member_key *key,
+                           const struct consumer_group_target_assignment_member_value *value);
+void consumer_apply_current(const struct apply_context *c, const struct consumer_group_current_member_assignment_key *key,
+                            const struct consumer_group_current_member_assignment_value *value);
+void consumer_apply_regex(const struct apply_context *c, const struct consumer_group_regular_expression_key *key,
+                          const struct consumer_group_regular_expression_value *value);
 void streams_apply_group(const struct apply_context *c, const struct streams_group_metadata_key *key,
                          const struct streams_group_metadata_value *value);
 void streams_apply_member(const struct apply_context *c, const struct streams_group_member_metadata_key *key,
@@ -310,8 +348,8 @@ void streams_apply_task_offsets(const struct apply_context *c, const struct stre
                                 const struct streams_task_offsets_value *value);
 void streams_apply_description(const struct apply_context *c, const struct streams_topology_description_key *key,
                                const struct streams_topology_description_value *value);
-void streams_apply_regex(const struct apply_context *c, const struct consumer_group_regular_expression_key *key,
-                         const struct consumer_group_regular_expression_value *value);
+void streams_apply_regex(const struct apply_context *c, const struct streams_regular_expression_key *key,
+                         const struct streams_regular_expression_value *value);
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value);
 void catalog_apply(const struct apply_context *c, const struct wire_decoded_record *record);
 
@@ -329,15 +367,6 @@ bool classic_record_pending_id(const struct group *g, struct str member_id, stru
 /* The first member or pending id whose id follows; id null: the first. NULL at the end. */
 const struct classic_member *classic_member_after(const struct group *g, struct str member_id);
 const struct classic_pending_id *classic_pending_after(const struct group *g, struct str member_id);
-
-void streams_free(struct group_set *set, struct group *g);                           /* all of it, without records; NULL streams is fine */
-void streams_clone(struct group_set *to, struct group *copy, const struct group *g); /* into a fresh group; parts of members are shared */
-/* The live records in the order of snapshots: the group's own (17, 20, 23, description), regular expressions, then member by member (19, 21, 22, offsets). The key
- * of the one after that key (null: the first), whether or not that key is live; false at the end. The record of that very key; false when it is not live. */
-bool streams_key_after(const struct group *g, struct bytes key, struct arena *arena, struct bytes *ret);
-bool streams_record(const struct group *g, struct bytes key, struct arena *arena, struct record *ret);
-int streams_key_cmp(struct bytes a, struct bytes b); /* that order; both keys of one group */
-bool streams_is_gone(const struct streams *s);       /* no record is live */
 
 void offsets_free(struct group_set *set, struct group *g); /* the group's offsets, without records: counts only */
 /* The group's first offset after (topic, partition); topic null: the first of all. NULL at the end. */
@@ -408,10 +437,9 @@ void streams_decide_topics_changed(struct decision *d);
 void streams_decide_topics_created(struct decision *d);
 void streams_decide_job_done(struct decision *d);
 /* As their classic namesakes, for groups of type GROUP_STREAMS. ret_member: the member that commits, NULL for commits from outside. One that does not commit
- * with its own epoch (streams_commits_anything) has to pass streams_may_commit_partition() for every partition: one that does not fails the request. */
+ * with its own epoch has to pass streams_may_commit_partition() for every partition: one that does not fails the request. */
 int16_t streams_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,
                            const struct modern_slot **ret_member);
-bool streams_commits_anything(const struct modern_slot *m, int32_t epoch);
 struct str_array streams_readers(struct decision *d, const struct group *g, struct str topic); /* the subtopologies whose tasks read it */
 int16_t streams_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, const struct str_array *readers,
                                      int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
@@ -425,6 +453,26 @@ const char *streams_state_name(const struct group *g,
                                bool standard); /* standard: as clients of Kafka know it ("NotReady"); else "Initializing" too */
 void streams_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+
+void consumer_decide_heartbeat(struct decision *d);
+void consumer_decide_describe(struct decision *d);
+void consumer_decide_timer(struct decision *d); /* a timer of a consumer group, sessions too */
+void consumer_decide_topics_changed(struct decision *d);
+void consumer_decide_job_done(struct decision *d);
+/* As their namesakes, for groups of type GROUP_CONSUMER. A partition is known by its topic's id. */
+int16_t consumer_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,
+                            const struct modern_slot **ret_member);
+int16_t consumer_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, struct uuid topic_id,
+                                      int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
+int16_t consumer_may_fetch(struct decision *d, const struct group *g,
+                           const struct offset_fetch_request_group *request);           /* v9: member and epoch */
+bool consumer_subscribed(struct decision *d, const struct group *g, struct str topic); /* some member subscribes to it */
+bool consumer_subscription_known(const struct group *g);                               /* its regular expressions have been matched */
+void consumer_tombstones(struct decision *d, const struct group *g); /* of every record of the consumer group, its own last */
+int16_t consumer_may_delete(const struct group *g);
+const char *consumer_state_name(const struct group *g); /* "Assigning": Kafka's words */
+void consumer_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
+                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
 
 void offsets_decide_commit(struct decision *d);
 void offsets_decide_fetch(struct decision *d);

@@ -19,7 +19,7 @@
 #define SYNONYM(name_of_it)              .synonym = (name_of_it), .synonym_has_default = true
 #define SYNONYM_UNSET(name_of_it)        .synonym = (name_of_it)
 #define BOUNDED(least, most)             .bounded = true, .low = (least), .high = (most)
-#define LIMITED(whose, least, most)      BOUNDED(least, most), .limits = LIMITS_STREAMS_##whose
+#define LIMITED(whose, least, most)      BOUNDED(least, most), .limits = LIMITS_##whose
 #define HIDDEN                           .hidden = true
 #define OURS                             .on_demand = true
 #define DYNAMIC                          .dynamic = true
@@ -93,13 +93,13 @@ const size_t topic_config_count = COUNT_OF(topic_configs);
 
 const struct config_definition group_configs[] = {
     ROW("consumer.assignment.interval.ms", "1000", "Least time between two assignments of a consumer group.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.consumer.assignment.interval.ms"), BOUNDED(0, 15000)),
+        SYNONYM("group.consumer.assignment.interval.ms"), LIMITED(CONSUMER_ASSIGNMENT, 0, 15000)),
     ROW("consumer.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN),
         SYNONYM("group.consumer.assignor.offload.enable"), HIDDEN),
     ROW("consumer.heartbeat.interval.ms", "5000", "Time between two heartbeats of a consumer group's member.", RANGE(INT, 1, INT64_MAX),
-        SYNONYM("group.consumer.heartbeat.interval.ms"), BOUNDED(5000, 15000)),
+        SYNONYM("group.consumer.heartbeat.interval.ms"), LIMITED(CONSUMER_HEARTBEAT, 5000, 15000)),
     ROW("consumer.session.timeout.ms", "45000", "Time without a heartbeat after which a consumer group's member is dropped.",
-        RANGE(INT, 1, INT64_MAX), SYNONYM("group.consumer.session.timeout.ms"), BOUNDED(45000, 60000)),
+        RANGE(INT, 1, INT64_MAX), SYNONYM("group.consumer.session.timeout.ms"), LIMITED(CONSUMER_SESSION, 45000, 60000)),
     ROW("errors.deadletterqueue.copy.record.enable", "false", "Whether the record itself is copied to the dead letter queue.",
         PLAIN(BOOLEAN)),
     ROW("errors.deadletterqueue.topic.name", "", "Topic that takes records a share group gave up on; empty: none.", DLQ_TOPIC),
@@ -124,25 +124,25 @@ const struct config_definition group_configs[] = {
     ROW("streams.acceptable.recovery.lag", "10000", "Records a task may be behind and still count as caught up.", RANGE(LONG, 0, INT64_MAX),
         SYNONYM("group.streams.acceptable.recovery.lag"), HIDDEN),
     ROW("streams.assignment.interval.ms", "1000", "Least time between two assignments of a streams group.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.assignment.interval.ms"), LIMITED(ASSIGNMENT, 0, 15000)),
+        SYNONYM("group.streams.assignment.interval.ms"), LIMITED(STREAMS_ASSIGNMENT, 0, 15000)),
     ROW("streams.assignor.name", "sticky", "The assignor of a streams group's tasks.", ASSIGNOR("sticky"),
         SYNONYM("group.streams.assignors")),
     ROW("streams.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN),
         SYNONYM("group.streams.assignor.offload.enable"), HIDDEN),
     ROW("streams.heartbeat.interval.ms", "5000", "Time between two heartbeats of a streams group's member.", RANGE(INT, 1, INT64_MAX),
-        SYNONYM("group.streams.heartbeat.interval.ms"), LIMITED(HEARTBEAT, 5000, 15000)),
+        SYNONYM("group.streams.heartbeat.interval.ms"), LIMITED(STREAMS_HEARTBEAT, 5000, 15000)),
     ROW("streams.initial.rebalance.delay.ms", "3000", "Wait for more members before the first assignment of a streams group.",
         RANGE(INT, 0, INT64_MAX), SYNONYM("group.streams.initial.rebalance.delay.ms")),
     ROW("streams.num.standby.replicas", "0", "Standby tasks kept of each stateful task.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.num.standby.replicas"), LIMITED(STANDBYS, INT64_MIN, 2)),
+        SYNONYM("group.streams.num.standby.replicas"), LIMITED(STREAMS_STANDBYS, INT64_MIN, 2)),
     ROW("streams.num.warmup.replicas", "2", "Tasks that may warm up at once.", RANGE(INT, 0, INT64_MAX),
-        SYNONYM("group.streams.num.warmup.replicas"), LIMITED(WARMUPS, INT64_MIN, 20), HIDDEN),
+        SYNONYM("group.streams.num.warmup.replicas"), LIMITED(STREAMS_WARMUPS, INT64_MIN, 20), HIDDEN),
     ROW("streams.rack.aware.assignment.tags", "", "Client tags that standby tasks are spread over.", TAGS,
         SYNONYM("group.streams.rack.aware.assignment.tags")),
     ROW("streams.session.timeout.ms", "45000", "Time without a heartbeat after which a streams group's member is dropped.",
-        RANGE(INT, 1, INT64_MAX), SYNONYM("group.streams.session.timeout.ms"), LIMITED(SESSION, 45000, 60000)),
+        RANGE(INT, 1, INT64_MAX), SYNONYM("group.streams.session.timeout.ms"), LIMITED(STREAMS_SESSION, 45000, 60000)),
     ROW("streams.task.offset.interval.ms", "60000", "Time between two reports of task offsets.", RANGE(INT, 1, INT64_MAX),
-        SYNONYM("group.streams.task.offset.interval.ms"), LIMITED(TASK_OFFSETS, 15000, INT64_MAX), HIDDEN),
+        SYNONYM("group.streams.task.offset.interval.ms"), LIMITED(STREAMS_TASK_OFFSETS, 15000, INT64_MAX), HIDDEN),
     ROW("streams.topology.initialization", "implicit",
         "How a streams group gets its topology. implicit: with the first member, as with Kafka. explicit: members may join without "
         "one, and one of them is asked to initialize the group. strict: by StreamsGroupInitialize alone; members that bring another "
@@ -168,6 +168,7 @@ const struct config_definition broker_configs[] = {
     ROW("default.replication.factor", "1", "Replication factor of topics made without one.", PLAIN(INT)),
     ROW("delete.topic.enable", "true", "Whether topics can be deleted.", PLAIN(BOOLEAN)),
     ROW("group.consumer.assignment.interval.ms", "1000", "Least time between two assignments of a consumer group.", PLAIN(INT)),
+    ROW("group.consumer.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN)),
     ROW("group.consumer.assignors", "uniform,range", "Assignors of consumer groups; the first is the default.", PLAIN(LIST)),
     ROW("group.consumer.heartbeat.interval.ms", "5000", "Time between two heartbeats of a consumer group's member.", PLAIN(INT)),
     ROW("group.consumer.max.assignment.interval.ms", "15000", "Largest assignment interval a group may set.", PLAIN(INT)),
@@ -179,9 +180,10 @@ const struct config_definition broker_configs[] = {
     ROW("group.consumer.min.assignment.interval.ms", "0", "Smallest assignment interval a group may set.", PLAIN(INT)),
     ROW("group.consumer.min.heartbeat.interval.ms", "5000", "Smallest heartbeat interval a group may set.", PLAIN(INT)),
     ROW("group.consumer.min.session.timeout.ms", "45000", "Smallest session timeout a group may set.", PLAIN(INT)),
+    ROW("group.consumer.regex.refresh.interval.ms", "600000", "Time after which regular expressions are matched again.", PLAIN(INT)),
     ROW("group.consumer.session.timeout.ms", "45000", "Time without a heartbeat after which a consumer group's member is dropped.",
         PLAIN(INT)),
-    ROW("group.coordinator.rebalance.protocols", "classic,streams", "Group protocols that are served.", PLAIN(LIST)),
+    ROW("group.coordinator.rebalance.protocols", "classic,consumer,streams", "Group protocols that are served.", PLAIN(LIST)),
     ROW("group.initial.rebalance.delay.ms", "3000", "Wait for more members before the first generation of a classic group.", PLAIN(INT)),
     ROW("group.max.session.timeout.ms", "1800000", "Largest session timeout a classic member may ask for.", PLAIN(INT)),
     ROW("group.max.size", "2147483647", "Members a classic group may have.", PLAIN(INT)),

@@ -458,9 +458,22 @@ static struct str topic_together(const struct catalog *c, struct str topic, cons
 struct config_definition config_within_limits(const struct config_definition *def, const struct group_settings *settings)
 {
     const struct streams_settings *s = &settings->streams;
+    const struct consumer_settings *c = &settings->consumer;
     struct config_definition d = *def;
     switch ((enum config_limits)def->limits) {
     case LIMITS_FIXED:
+        break;
+    case LIMITS_CONSUMER_SESSION:
+        d.low = c->min_session_timeout_ms;
+        d.high = c->max_session_timeout_ms;
+        break;
+    case LIMITS_CONSUMER_HEARTBEAT:
+        d.low = c->min_heartbeat_interval_ms;
+        d.high = c->max_heartbeat_interval_ms;
+        break;
+    case LIMITS_CONSUMER_ASSIGNMENT:
+        d.low = c->min_assignment_interval_ms;
+        d.high = c->max_assignment_interval_ms;
         break;
     case LIMITS_STREAMS_SESSION:
         d.low = s->min_session_timeout_ms;
@@ -487,6 +500,18 @@ struct config_definition config_within_limits(const struct config_definition *de
     return d;
 }
 
+/* Settings without bounds (their largest session timeout is 0) have none. */
+int64_t config_kept_within(const struct config_definition *def, const struct group_settings *settings, int64_t number)
+{
+    struct config_definition d = config_within_limits(def, settings);
+    bool of_streams = def->limits >= LIMITS_STREAMS_SESSION;
+    int32_t largest = of_streams ? settings->streams.max_session_timeout_ms : settings->consumer.max_session_timeout_ms;
+    if (!d.bounded || largest == 0) {
+        return number;
+    }
+    return number < d.low ? d.low : number > d.high ? d.high : number;
+}
+
 /* What a group will have: its own value as stored or as changed, else the node's. */
 static int64_t group_number(const struct catalog *c, struct str group, const struct config_changes *changes, struct str name, int32_t nodes,
                             bool *ret_changed)
@@ -503,15 +528,31 @@ static int64_t group_number(const struct catalog *c, struct str group, const str
     return config_number(text, &value) ? value : nodes;
 }
 
+/* Of two configs that a change touches the first has to be greater. */
+struct pair {
+    const char *greater, *smaller;
+    int32_t node_greater, node_smaller; /* what a group has that sets nothing */
+};
+
 static struct str group_together(const struct catalog *c, const struct group_settings *settings, struct str group,
-                                 const struct config_changes *changes)
+                                 const struct config_changes *changes, struct arena *arena)
 {
-    bool changed = false;
-    const struct streams_settings *s = &settings->streams;
-    int64_t session = group_number(c, group, changes, STR("streams.session.timeout.ms"), s->session_timeout_ms, &changed);
-    int64_t heartbeat = group_number(c, group, changes, STR("streams.heartbeat.interval.ms"), s->heartbeat_interval_ms, &changed);
-    return changed && session <= heartbeat ? STR("streams.session.timeout.ms must be greater than streams.heartbeat.interval.ms")
-                                           : STR_NULL;
+    const struct pair pairs[] = {
+        {"consumer.session.timeout.ms", "consumer.heartbeat.interval.ms", settings->consumer.session_timeout_ms,
+         settings->consumer.heartbeat_interval_ms},
+        {"streams.session.timeout.ms", "streams.heartbeat.interval.ms", settings->streams.session_timeout_ms,
+         settings->streams.heartbeat_interval_ms},
+    };
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        const struct pair *p = &pairs[i];
+        bool changed = false;
+        int64_t greater = group_number(c, group, changes, str_of(p->greater), p->node_greater, &changed);
+        int64_t smaller = group_number(c, group, changes, str_of(p->smaller), p->node_smaller, &changed);
+        if (changed && greater <= smaller) {
+            return arena_printf(arena, "%s must be greater than %s", p->greater, p->smaller);
+        }
+    }
+    return STR_NULL;
 }
 
 struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
@@ -535,5 +576,6 @@ struct str config_changes_problem(const struct catalog *c, const struct group_se
             return problem;
         }
     }
-    return resource_type == RESOURCE_TOPIC ? topic_together(c, resource, changes, arena) : group_together(c, settings, resource, changes);
+    return resource_type == RESOURCE_TOPIC ? topic_together(c, resource, changes, arena)
+                                          : group_together(c, settings, resource, changes, arena);
 }

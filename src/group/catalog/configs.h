@@ -44,6 +44,9 @@ enum config_check {
 /* Whose bounds a node's settings say. */
 enum config_limits {
     LIMITS_FIXED, /* low and high stand in the table */
+    LIMITS_CONSUMER_SESSION,
+    LIMITS_CONSUMER_HEARTBEAT,
+    LIMITS_CONSUMER_ASSIGNMENT,
     LIMITS_STREAMS_SESSION,
     LIMITS_STREAMS_HEARTBEAT,
     LIMITS_STREAMS_ASSIGNMENT,
@@ -102,9 +105,29 @@ struct config_changes {
 };
 /* The definition with the bounds that this node's settings give. */
 struct config_definition config_within_limits(const struct config_definition *def, const struct group_settings *settings);
+/* The number, or the bound that it is beyond: a node's bounds may have become narrower since the value was accepted. */
+int64_t config_kept_within(const struct config_definition *def, const struct group_settings *settings, int64_t number);
 /* Checks every new value, then those that must fit together. Null when all is well, otherwise the problem. */
 struct str config_changes_problem(const struct catalog *c, const struct group_settings *settings, int8_t resource_type, struct str resource,
                                   const struct config_changes *changes, struct arena *arena);
+
+/* ---- read.c: what a group has set for itself ------------------------------------------------------------------------------------- */
+
+struct config_field { /* a whole number, and where it goes */
+    const char *name;
+    bool wide; /* int64_t, else int32_t */
+    size_t offset;
+};
+struct config_reader {
+    struct str prefix; /* of the names that are read */
+    const struct config_field *numbers;
+    size_t number_count;
+    void *to;
+    void (*word)(void *to, struct str name, struct str value, struct arena *arena); /* of the others: checked, in canonical form, in the arena */
+};
+/* Puts the group's own configs over what `to` holds. A stored value that is none (written by a later release, say) is as if it were not there. */
+void config_read_group(const struct group_set *catalog, const struct group_settings *settings, struct str group_id,
+                       const struct config_reader *reader, struct arena *arena);
 
 /* The value in force for a topic, and the source it has. */
 struct str config_effective(const struct catalog *c, const struct config_definition *def, struct str topic_value, struct arena *arena,

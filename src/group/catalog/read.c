@@ -1,6 +1,8 @@
 /* read.c: what others ask the catalogue. Everything they get points into the state and is good until the next apply. */
 #include "configs.h"
 
+#include <string.h>
+
 static bool topic_give(const struct topic *t, struct topic_view *ret)
 {
     if (t == NULL) {
@@ -131,6 +133,52 @@ bool catalog_next_config_resource(const struct group_set *shard0, int8_t resourc
         *ret = config->resource;
     }
     return config != NULL;
+}
+
+/* ---- what a group has set for itself -------------------------------------------------------------------------------------------- */
+
+static bool read_number(const struct config_reader *reader, const struct config_definition *def, const struct group_settings *settings,
+                        struct str value)
+{
+    for (size_t i = 0; i < reader->number_count; i++) {
+        int64_t number = 0;
+        if (!str_eq(str_of(def->name), str_of(reader->numbers[i].name))) {
+            continue;
+        }
+        if (!config_number(value, &number)) {
+            return true;
+        }
+        char *field = (char *)reader->to + reader->numbers[i].offset;
+        number = config_kept_within(def, settings, number);
+        if (reader->numbers[i].wide) {
+            memcpy(field, &number, sizeof(number));
+        } else if (number >= INT32_MIN && number <= INT32_MAX) {
+            int32_t narrow = (int32_t)number;
+            memcpy(field, &narrow, sizeof(narrow));
+        }
+        return true;
+    }
+    return false;
+}
+
+void config_read_group(const struct group_set *catalog, const struct group_settings *settings, struct str group_id,
+                       const struct config_reader *reader, struct arena *arena)
+{
+    if (catalog == NULL || catalog->catalog == NULL) {
+        return;
+    }
+    struct str prefix = reader->prefix;
+    const struct config *own = config_at(catalog->catalog, RESOURCE_GROUP, group_id, prefix);
+    for (; own != NULL && own->name.len > prefix.len && memcmp(own->name.ptr, prefix.ptr, (size_t)prefix.len) == 0;
+         own = config_next(own)) {
+        const struct config_definition *def = config_definition_find(RESOURCE_GROUP, own->name);
+        struct str value;
+        struct str problem;
+        if (def != NULL && !read_number(reader, def, settings, own->value) &&
+            config_value_check(def, own->value, arena, &value, &problem)) {
+            reader->word(reader->to, own->name, value, arena);
+        }
+    }
 }
 
 /* ---- budgets ------------------------------------------------------------------------------------------------------------------ */

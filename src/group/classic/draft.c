@@ -5,7 +5,7 @@
 
 static const struct classic empty_classic = {.protocol_type = {"", 0}, .protocol_name = {NULL, -1}, .leader = {NULL, -1}};
 
-void draft_open(struct draft *t, struct decision *d, const struct group *g)
+void classic_draft_open(struct draft *t, struct decision *d, const struct group *g)
 {
     memset(t, 0, sizeof *t);
     t->d = d;
@@ -23,7 +23,7 @@ void draft_open(struct draft *t, struct decision *d, const struct group *g)
     t->put_place = -1;
 }
 
-void draft_close(struct draft *t)
+void classic_draft_close(struct draft *t)
 {
     if (!t->changed && !t->moved) {
         return;
@@ -46,18 +46,18 @@ void draft_close(struct draft *t)
 
 /* ---- members ------------------------------------------------------------------------------------------------------------ */
 
-bool draft_has(const struct draft *t, int32_t place)
+bool classic_draft_has(const struct draft *t, int32_t place)
 {
     return (t->gone == NULL || !t->gone[place]) && place != t->put_place;
 }
 
-const struct classic_member **draft_members(const struct draft *t, int32_t *ret_count)
+const struct classic_member **classic_draft_members(const struct draft *t, int32_t *ret_count)
 {
     const struct classic_member **all = ARENA_NEW(t->d->arena, const struct classic_member *, t->member_count + 1);
     int32_t count = 0;
     const struct classic_member *put = t->put;
     for (int32_t i = 0; i < t->c->member_count; i++) {
-        if (!draft_has(t, i)) {
+        if (!classic_draft_has(t, i)) {
             continue;
         }
         const struct classic_member *m = t->c->members[i];
@@ -80,12 +80,12 @@ static bool joined(const struct draft *t, const struct classic_member *m)
     return m->join_generation == next_generation(t->generation);
 }
 
-bool draft_all_joined(const struct draft *t)
+bool classic_draft_all_joined(const struct draft *t)
 {
     return t->joined_count == t->member_count && t->pending_count == 0;
 }
 
-bool draft_initial(const struct draft *t)
+bool classic_draft_initial(const struct draft *t)
 {
     return t->state == CLASSIC_PREPARING && str_is_null(t->protocol_name);
 }
@@ -95,9 +95,9 @@ static bool syncing(const struct draft *t)
     return t->state == CLASSIC_COMPLETING || t->state == CLASSIC_STABLE;
 }
 
-void draft_remove(struct draft *t, int32_t place)
+void classic_draft_remove(struct draft *t, int32_t place)
 {
-    MUSTER_CHECK(place >= 0 && place < t->c->member_count && draft_has(t, place));
+    MUSTER_CHECK(place >= 0 && place < t->c->member_count && classic_draft_has(t, place));
     const struct classic_member *m = t->c->members[place];
     if (t->gone == NULL) {
         t->gone = ARENA_NEW(t->d->arena, bool, t->c->member_count);
@@ -113,7 +113,7 @@ void draft_remove(struct draft *t, int32_t place)
     }
 }
 
-void draft_remove_pending(struct draft *t, struct str member_id)
+void classic_draft_remove_pending(struct draft *t, struct str member_id)
 {
     struct classic_pending_id_key key = {.group_id = t->d->op->group_id, .member_id = member_id};
     out_record(t->d, RECORD_CLASSIC_PENDING_ID, &key, 0, NULL);
@@ -122,7 +122,7 @@ void draft_remove_pending(struct draft *t, struct str member_id)
     MUSTER_CHECK(t->pending_count >= 0);
 }
 
-void draft_put(struct draft *t, const struct classic_member *m, int32_t place)
+void classic_draft_put(struct draft *t, const struct classic_member *m, int32_t place)
 {
     MUSTER_CHECK(t->put == NULL && place < t->c->member_count);
     t->put = m;
@@ -139,7 +139,7 @@ void draft_put(struct draft *t, const struct classic_member *m, int32_t place)
     out_record(t->d, RECORD_CLASSIC_MEMBER, &key, 0, &value);
 }
 
-void draft_session(struct draft *t, const struct classic_member *m)
+void classic_draft_session(struct draft *t, const struct classic_member *m)
 {
     out_timer(t->d, GROUP_TIMER_SESSION, m->member_id, t->generation, m->session_timeout_ms);
 }
@@ -163,7 +163,7 @@ static void move(struct draft *t, enum classic_state to)
 static int64_t rebalance_timeout_ms(const struct draft *t)
 {
     int32_t count, longest = 0;
-    const struct classic_member **all = draft_members(t, &count);
+    const struct classic_member **all = classic_draft_members(t, &count);
     for (int32_t i = 0; i < count; i++) {
         longest = all[i]->rebalance_timeout_ms > longest ? all[i]->rebalance_timeout_ms : longest;
     }
@@ -186,14 +186,14 @@ static void arm_initial_delay(struct draft *t)
 static void end_syncs(struct draft *t)
 {
     int32_t count;
-    const struct classic_member **all = draft_members(t, &count);
+    const struct classic_member **all = classic_draft_members(t, &count);
     for (int32_t i = 0; i < count; i++) {
         if (all[i] == t->put && t->put_place < 0) {
             continue;
         }
         out_timer(t->d, GROUP_TIMER_SYNC, all[i]->member_id, t->generation, -1);
         if (t->state == CLASSIC_COMPLETING) {
-            draft_session(t, all[i]);
+            classic_draft_session(t, all[i]);
         }
     }
     if (t->state == CLASSIC_COMPLETING) {
@@ -201,12 +201,12 @@ static void end_syncs(struct draft *t)
     }
 }
 
-void draft_prepare(struct draft *t)
+void classic_draft_prepare(struct draft *t)
 {
     if (t->state == CLASSIC_EMPTY) {
         move(t, CLASSIC_PREPARING);
         if (t->d->op->settings->initial_rebalance_delay_ms <= 0) {
-            draft_complete(t);
+            classic_draft_complete(t);
         } else {
             arm_initial_delay(t);
         }
@@ -215,8 +215,8 @@ void draft_prepare(struct draft *t)
     end_syncs(t);
     move(t, CLASSIC_PREPARING);
     MUSTER_CHECK(t->joined_count <= t->member_count);
-    if (draft_all_joined(t)) {
-        draft_complete(t);
+    if (classic_draft_all_joined(t)) {
+        classic_draft_complete(t);
     } else {
         out_timer(t->d, GROUP_TIMER_REBALANCE, STR(""), t->generation, rebalance_timeout_ms(t));
     }
@@ -227,8 +227,8 @@ static void drop_absent(struct draft *t)
 {
     for (int32_t i = 0; i < t->c->member_count; i++) {
         const struct classic_member *m = t->c->members[i];
-        if (draft_has(t, i) && !joined(t, m) && str_is_null(m->instance_id)) {
-            draft_remove(t, i);
+        if (classic_draft_has(t, i) && !joined(t, m) && str_is_null(m->instance_id)) {
+            classic_draft_remove(t, i);
         }
     }
 }
@@ -259,7 +259,7 @@ static void begin_generation(struct draft *t, const struct classic_member **all,
     move(t, CLASSIC_COMPLETING);
     int64_t sync_ms = rebalance_timeout_ms(t);
     for (int32_t i = 0; i < count; i++) {
-        draft_session(t, all[i]);
+        classic_draft_session(t, all[i]);
         out_timer(t->d, GROUP_TIMER_SYNC, all[i]->member_id, t->generation, sync_ms);
     }
 }
@@ -272,13 +272,13 @@ static void end_empty(struct draft *t)
     move(t, CLASSIC_EMPTY);
 }
 
-bool draft_complete(struct draft *t)
+bool classic_draft_complete(struct draft *t)
 {
     MUSTER_CHECK(t->state == CLASSIC_PREPARING);
-    bool initial = draft_initial(t);
+    bool initial = classic_draft_initial(t);
     drop_absent(t);
     int32_t count;
-    const struct classic_member **all = draft_members(t, &count);
+    const struct classic_member **all = classic_draft_members(t, &count);
     struct str leader = elect(t, all, count);
     if (count > 0 && str_is_null(leader)) {
         out_timer(t->d, GROUP_TIMER_REBALANCE, STR(""), t->generation, rebalance_timeout_ms(t));
@@ -294,28 +294,28 @@ bool draft_complete(struct draft *t)
     return true;
 }
 
-void draft_stable(struct draft *t)
+void classic_draft_stable(struct draft *t)
 {
     MUSTER_CHECK(t->put == NULL && t->gone == NULL);
     move(t, CLASSIC_STABLE);
     for (int32_t i = 0; i < t->c->member_count; i++) {
-        draft_session(t, t->c->members[i]);
+        classic_draft_session(t, t->c->members[i]);
     }
 }
 
-void draft_complete_if_joined(struct draft *t)
+void classic_draft_complete_if_joined(struct draft *t)
 {
-    if (t->state == CLASSIC_PREPARING && draft_all_joined(t)) {
-        draft_complete(t);
+    if (t->state == CLASSIC_PREPARING && classic_draft_all_joined(t)) {
+        classic_draft_complete(t);
     }
 }
 
-void draft_rebalance(struct draft *t)
+void classic_draft_rebalance(struct draft *t)
 {
     if (t->state != CLASSIC_PREPARING) {
-        draft_prepare(t);
-    } else if (!draft_initial(t)) {
-        draft_complete_if_joined(t);
+        classic_draft_prepare(t);
+    } else if (!classic_draft_initial(t)) {
+        classic_draft_complete_if_joined(t);
     }
 }
 

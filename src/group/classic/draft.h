@@ -2,7 +2,7 @@
  *
  * A decision changes nothing, yet its later steps depend on its earlier ones (a member leaves, so all others have joined, so the generation
  * completes). The draft keeps what the group would be: the facts of its ClassicGroup record, the counts, the members that left, the one that was put.
- * Each step writes its records and timer wishes; draft_close() writes the group's own record last. */
+ * Each step writes its records and timer wishes; classic_draft_close() writes the group's own record last. */
 #ifndef MUSTER_CLASSIC_DRAFT_H
 #define MUSTER_CLASSIC_DRAFT_H
 
@@ -26,32 +26,32 @@ struct draft {
     int32_t put_place;                /* the place in c->members it takes over; -1: none */
 };
 
-void draft_open(struct draft *t, struct decision *d, const struct group *g);
-void draft_close(struct draft *t); /* writes the group's record if anything in it changed */
+void classic_draft_open(struct draft *t, struct decision *d, const struct group *g);
+void classic_draft_close(struct draft *t); /* writes the group's record if anything in it changed */
 
 /* The members as they would be, by id. In the arena. */
-const struct classic_member **draft_members(const struct draft *t, int32_t *ret_count);
-bool draft_has(const struct draft *t, int32_t place); /* the member at that place of c->members is still in */
-bool draft_all_joined(const struct draft *t);         /* no pending id either */
+const struct classic_member **classic_draft_members(const struct draft *t, int32_t *ret_count);
+bool classic_draft_has(const struct draft *t, int32_t place); /* the member at that place of c->members is still in */
+bool classic_draft_all_joined(const struct draft *t);         /* no pending id either */
 /* The first rebalance of an empty group: it is not complete when all have joined, but when its delay is over. */
-bool draft_initial(const struct draft *t);
+bool classic_draft_initial(const struct draft *t);
 
-void draft_remove(struct draft *t, int32_t place);
-void draft_remove_pending(struct draft *t, struct str member_id);
+void classic_draft_remove(struct draft *t, int32_t place);
+void classic_draft_remove_pending(struct draft *t, struct str member_id);
 /* m lives in the arena. place: of the member of that id; -1: a new one. At most one in a draft. */
-void draft_put(struct draft *t, const struct classic_member *m, int32_t place);
+void classic_draft_put(struct draft *t, const struct classic_member *m, int32_t place);
 
 /* Begins a rebalance from Empty, CompletingRebalance or Stable; completes it at once when all have joined. */
-void draft_prepare(struct draft *t);
+void classic_draft_prepare(struct draft *t);
 /* Ends the join phase: who has not joined is dropped unless static, the rest is the next generation. With nobody joined it goes on waiting. False then. */
-bool draft_complete(struct draft *t);
+bool classic_draft_complete(struct draft *t);
 /* From CompletingRebalance, with the leader's assignment. Sessions, which stood still while syncs waited, run again. */
-void draft_stable(struct draft *t);
+void classic_draft_stable(struct draft *t);
 /* Begins a rebalance where the state allows, else completes the one there is if all have joined and it is not the initial one. */
-void draft_rebalance(struct draft *t);
-void draft_complete_if_joined(struct draft *t);
+void classic_draft_rebalance(struct draft *t);
+void classic_draft_complete_if_joined(struct draft *t);
 
-void draft_session(struct draft *t, const struct classic_member *m); /* wishes for its session timer, in full */
+void classic_draft_session(struct draft *t, const struct classic_member *m); /* wishes for its session timer, in full */
 
 /* voting.c: the protocol most members prefer among those all support. */
 struct str classic_vote(const struct classic_member *const *members, int32_t count, struct arena *arena);

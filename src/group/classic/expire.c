@@ -3,7 +3,7 @@
 
 static void done(struct draft *t, const char *rule)
 {
-    draft_close(t);
+    classic_draft_close(t);
     t->d->out->verdict = GROUP_SILENT;
     out_rule(t->d, rule);
 }
@@ -14,9 +14,9 @@ static void done(struct draft *t, const char *rule)
 static void after_removal(struct draft *t)
 {
     if (t->state == CLASSIC_PREPARING) {
-        draft_complete_if_joined(t);
+        classic_draft_complete_if_joined(t);
     } else if (t->state != CLASSIC_EMPTY) {
-        draft_prepare(t);
+        classic_draft_prepare(t);
     }
 }
 
@@ -33,11 +33,11 @@ static void session(struct draft *t)
     const struct classic_member *m = t->c->members[place];
     bool waiting = t->state == CLASSIC_PREPARING && member_joined(t->c, m);
     if (waiting && timer->seen_members == 0) {
-        draft_session(t, m); /* it cannot beat while its join waits */
+        classic_draft_session(t, m); /* it cannot beat while its join waits */
         done(t, RULE(SESSION_WAITING));
         return;
     }
-    draft_remove(t, place);
+    classic_draft_remove(t, place);
     after_removal(t);
     done(t, waiting ? RULE(SESSION_NEW_MEMBER) : RULE(SESSION_EXPIRED));
 }
@@ -50,8 +50,8 @@ static void pending_id(struct draft *t)
         done(t, RULE(PENDING_ID_MOOT));
         return;
     }
-    draft_remove_pending(t, t->d->op->timer.member_id);
-    draft_complete_if_joined(t);
+    classic_draft_remove_pending(t, t->d->op->timer.member_id);
+    classic_draft_complete_if_joined(t);
     done(t, RULE(PENDING_ID_EXPIRED));
 }
 
@@ -69,8 +69,8 @@ static void sync_timer(struct draft *t)
         done(t, RULE(SYNC_TIMER_MOOT));
         return;
     }
-    draft_remove(t, place);
-    draft_rebalance(t);
+    classic_draft_remove(t, place);
+    classic_draft_rebalance(t);
     done(t, RULE(SYNC_TIMER_EXPIRED));
 }
 
@@ -80,19 +80,19 @@ static void rebalance_timer(struct draft *t)
         done(t, RULE(REBALANCE_MOOT));
         return;
     }
-    bool completed = draft_complete(t);
+    bool completed = classic_draft_complete(t);
     done(t, completed ? RULE(REBALANCE_TIMEOUT) : RULE(REBALANCE_NOBODY));
 }
 
 static void initial_delay(struct draft *t)
 {
     const struct group_timer *timer = &t->d->op->timer;
-    if (!draft_initial(t) || timer->epoch != t->generation) {
+    if (!classic_draft_initial(t) || timer->epoch != t->generation) {
         done(t, RULE(INITIAL_MOOT));
         return;
     }
     if (t->member_count <= timer->seen_members || timer->remaining_ms <= 0) {
-        draft_complete(t);
+        classic_draft_complete(t);
         done(t, RULE(INITIAL_OVER));
         return;
     }
@@ -108,7 +108,7 @@ static void initial_delay(struct draft *t)
 void classic_decide_timer(struct decision *d)
 {
     struct draft t;
-    draft_open(&t, d, group_find(d->set, d->op->group_id));
+    classic_draft_open(&t, d, group_find(d->set, d->op->group_id));
     switch (d->op->timer.kind) {
     case GROUP_TIMER_SESSION:
         session(&t);
@@ -127,7 +127,9 @@ void classic_decide_timer(struct decision *d)
         break;
     case GROUP_TIMER_REVOKE:
     case GROUP_TIMER_ASSIGN:
-        done(&t, RULE(SESSION_MOOT)); /* of a streams group that is none any more */
+    case GROUP_TIMER_REJOIN:
+    case GROUP_TIMER_REFRESH:
+        done(&t, RULE(SESSION_MOOT)); /* of a group of another type that is none any more */
         break;
     }
 }
@@ -138,17 +140,17 @@ void classic_decide_timer(struct decision *d)
 void classic_decide_takeover(struct decision *d)
 {
     struct draft t;
-    draft_open(&t, d, group_find(d->set, d->op->group_id));
+    classic_draft_open(&t, d, group_find(d->set, d->op->group_id));
     bool dropped = false;
     for (int32_t i = 0; t.state == CLASSIC_PREPARING && i < t.c->member_count; i++) {
         const struct classic_member *m = t.c->members[i];
         if (member_joined(t.c, m) && !m->id_delivered) {
-            draft_remove(&t, i);
+            classic_draft_remove(&t, i);
             dropped = true;
         }
     }
     if (dropped) {
-        draft_rebalance(&t);
+        classic_draft_rebalance(&t);
     }
     done(&t, dropped ? RULE(TAKEOVER_DROPPED) : RULE(TAKEOVER_NOTHING));
 }
@@ -158,14 +160,14 @@ void classic_decide_topics_changed(struct decision *d)
 {
     const struct group *g = group_find(d->set, d->op->group_id);
     struct draft t;
-    draft_open(&t, d, g);
+    classic_draft_open(&t, d, g);
     const struct classic *c = t.c;
     bool watched = d->op->settings->rebalance_on_partition_change && c->topics_hash != 0 &&
                    (c->state == CLASSIC_STABLE || c->state == CLASSIC_COMPLETING);
     bool changed = watched && c->topics_hash != classic_topics_hash(d, c->protocol_type, c->protocol_name,
                                                                     (const struct classic_member *const *)c->members, c->member_count);
     if (changed) {
-        draft_prepare(&t);
+        classic_draft_prepare(&t);
     }
     done(&t, changed ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));
 }

@@ -51,7 +51,7 @@ static struct join_group_response *grant(struct decision *d, const struct draft 
     answer->leader = str_is_null(t->leader) ? STR("") : t->leader;
     if (str_eq(member_id, t->leader)) {
         int32_t count;
-        const struct classic_member **all = draft_members(t, &count);
+        const struct classic_member **all = classic_draft_members(t, &count);
         fill_members(d, answer, all, count, t->protocol_name);
     }
     return answer;
@@ -176,10 +176,10 @@ static void add_member(struct draft *t, struct str member_id, bool id_delivered,
         t->leader = member_id;
         t->changed = true;
     }
-    draft_put(t, m, -1);
+    classic_draft_put(t, m, -1);
     arm_first_join(t, m);
-    draft_rebalance(t);
-    draft_close(t);
+    classic_draft_rebalance(t);
+    classic_draft_close(t);
     wait(d, rule);
 }
 
@@ -193,7 +193,7 @@ static void require_id(struct draft *t, bool group_is_new)
     out_record(d, RECORD_CLASSIC_PENDING_ID, &key, 0, &value);
     out_timer(d, GROUP_TIMER_PENDING_ID, member_id, 0, value.session_timeout_ms);
     t->changed = group_is_new;
-    draft_close(t);
+    classic_draft_close(t);
     refuse(d, RULE(JOIN_ID_REQUIRED), KAFKA_MEMBER_ID_REQUIRED, member_id);
 }
 
@@ -218,14 +218,14 @@ static struct classic_member *replace_member(struct draft *t, int32_t place, boo
     struct classic_member *m = member_updated(d, old, generation);
     m->member_id = fresh_member_id(d);
     m->id_delivered = false;
-    draft_remove(t, place);
-    draft_put(t, m, -1);
+    classic_draft_remove(t, place);
+    classic_draft_put(t, m, -1);
     copy_assignment(d, old, m->member_id);
     if (str_eq(t->leader, old->member_id)) {
         t->leader = m->member_id;
         t->changed = true;
     }
-    draft_session(t, m);
+    classic_draft_session(t, m);
     return m;
 }
 
@@ -246,7 +246,7 @@ static void keep_generation(struct draft *t, int32_t place)
     struct decision *d = t->d;
     struct str old_leader = t->leader;
     struct classic_member *m = replace_member(t, place, false);
-    draft_close(t);
+    classic_draft_close(t);
     struct join_group_response *answer = grant(d, t, m->member_id);
     if (d->op->api_version >= 9) {
         answer->skip_assignment = str_eq(t->leader, m->member_id);
@@ -264,8 +264,8 @@ static void replace_static(struct draft *t, int32_t place)
         return;
     }
     replace_member(t, place, true);
-    draft_rebalance(t);
-    draft_close(t);
+    classic_draft_rebalance(t);
+    classic_draft_close(t);
     wait(t->d, RULE(JOIN_STATIC_REPLACED));
 }
 
@@ -277,7 +277,7 @@ static void join_new(struct draft *t, bool group_is_new)
     struct str instance = request_of(d)->group_instance_id;
     if (!protocols_fit(d, t)) {
         t->changed = group_is_new; /* Kafka has made the group by now; so it is listed */
-        draft_close(t);
+        classic_draft_close(t);
         refuse(d, RULE(JOIN_PROTOCOL), KAFKA_INCONSISTENT_GROUP_PROTOCOL, STR(""));
     } else if (!str_is_null(instance)) {
         int32_t place = members_by_instance(t->c, instance);
@@ -296,9 +296,9 @@ static void join_new(struct draft *t, bool group_is_new)
 static void rejoin(struct draft *t, const struct classic_member *m, const char *rule)
 {
     bool found;
-    draft_put(t, member_updated(t->d, m, next_generation(t->generation)), members_place(t->c, m->member_id, &found));
-    draft_rebalance(t);
-    draft_close(t);
+    classic_draft_put(t, member_updated(t->d, m, next_generation(t->generation)), members_place(t->c, m->member_id, &found));
+    classic_draft_rebalance(t);
+    classic_draft_close(t);
     wait(t->d, rule);
 }
 
@@ -325,7 +325,7 @@ static void join_pending(struct draft *t)
         refuse(d, RULE(JOIN_PENDING_INSTANCE), KAFKA_UNKNOWN_MEMBER_ID, member_id);
         return;
     }
-    draft_remove_pending(t, member_id);
+    classic_draft_remove_pending(t, member_id);
     add_member(t, member_id, true, RULE(JOIN_PENDING_ID));
 }
 
@@ -377,11 +377,11 @@ static void refuse_full(struct draft *t)
     bool found;
     int32_t place = members_place(t->c, member_id, &found);
     if (found) {
-        draft_remove(t, place);
+        classic_draft_remove(t, place);
     }
     pending_place(t->c, member_id, &found);
     if (found) {
-        draft_remove_pending(t, member_id);
+        classic_draft_remove_pending(t, member_id);
     }
     refuse(d, RULE(JOIN_GROUP_FULL), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
 }
@@ -410,7 +410,7 @@ static void ask_again(struct decision *d, const struct group *g)
     const struct join_group_request *r = request_of(d);
     struct str member_id = str_is_empty(r->member_id) ? fresh_member_id(d) : r->member_id;
     struct draft t;
-    draft_open(&t, d, g);
+    classic_draft_open(&t, d, g);
     bool found;
     int32_t place = members_place(t.c, member_id, &found);
     if (!found) {
@@ -457,7 +457,7 @@ void classic_decide_join(struct decision *d)
         refuse(d, RULE(JOIN_BUDGET), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
     } else {
         struct draft t;
-        draft_open(&t, d, g);
+        classic_draft_open(&t, d, g);
         if (!group_has_room(d, &t)) {
             refuse_full(&t);
         } else if (is_new) {

@@ -42,10 +42,10 @@ static bool still_pending(const struct draft *t, const struct leave_group_reques
 static int16_t leave_by_instance(struct draft *t, struct str instance_id)
 {
     int32_t place = str_is_null(instance_id) ? -1 : members_by_instance(t->c, instance_id);
-    if (place < 0 || !draft_has(t, place)) {
+    if (place < 0 || !classic_draft_has(t, place)) {
         return KAFKA_UNKNOWN_MEMBER_ID;
     }
-    draft_remove(t, place);
+    classic_draft_remove(t, place);
     return KAFKA_NONE;
 }
 
@@ -55,14 +55,14 @@ static int16_t leave_by_id(struct draft *t, struct str member_id, struct str ins
     int16_t error = classic_check_member(t->c, member_id, instance_id, &m);
     bool found;
     int32_t place = members_place(t->c, member_id, &found);
-    if (error == KAFKA_FENCED_INSTANCE_ID && !draft_has(t, members_by_instance(t->c, instance_id))) {
+    if (error == KAFKA_FENCED_INSTANCE_ID && !classic_draft_has(t, members_by_instance(t->c, instance_id))) {
         error = KAFKA_UNKNOWN_MEMBER_ID; /* the holder has left with this request */
     }
-    if (error == KAFKA_NONE && !draft_has(t, place)) {
+    if (error == KAFKA_NONE && !classic_draft_has(t, place)) {
         error = KAFKA_UNKNOWN_MEMBER_ID;
     }
     if (error == KAFKA_NONE) {
-        draft_remove(t, place);
+        classic_draft_remove(t, place);
     }
     return error;
 }
@@ -74,7 +74,7 @@ static int16_t leave_one(struct draft *t, const struct leave_group_request_membe
         return leave_by_instance(t, who->group_instance_id);
     }
     if (still_pending(t, all, at)) {
-        draft_remove_pending(t, who->member_id);
+        classic_draft_remove_pending(t, who->member_id);
         return KAFKA_NONE;
     }
     return leave_by_id(t, who->member_id, who->group_instance_id);
@@ -115,12 +115,12 @@ void classic_decide_leave(struct decision *d)
     struct leave_group_response *answer = ARENA_NEW(d->arena, struct leave_group_response, 1);
     wire_init(&wire_leave_group_response, answer);
     struct draft t;
-    draft_open(&t, d, g);
+    classic_draft_open(&t, d, g);
     int32_t left = leave_all(&t, &all, answer);
     if (left > 0 && t.state != CLASSIC_EMPTY) {
-        draft_rebalance(&t);
+        classic_draft_rebalance(&t);
     }
-    draft_close(&t);
+    classic_draft_close(&t);
     if (d->op->api_version < 3 && all.len == 1) {
         answer->error_code = answer->members.v[0].error_code;
         answer->members.len = 0;

@@ -69,10 +69,10 @@ static void record_assignments(struct decision *d, const struct group *g)
 static void take_assignment(struct decision *d, const struct group *g)
 {
     struct draft t;
-    draft_open(&t, d, g);
+    classic_draft_open(&t, d, g);
     record_assignments(d, g);
-    draft_stable(&t);
-    draft_close(&t);
+    classic_draft_stable(&t);
+    classic_draft_close(&t);
     wait(d, RULE(SYNC_LEADER));
 }
 

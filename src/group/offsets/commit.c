@@ -13,6 +13,8 @@
 #include "offsets.h"
 #include "rules.h"
 
+#include "../modern/modern.h"
+
 /* ---- admission --------------------------------------------------------------------------------------------------- */
 
 /* What the partitions of this commit add to the state. */
@@ -123,38 +125,42 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
     return taken;
 }
 
-/* ---- streams groups ------------------------------------------------------------------------------------------------------- */
+/* ---- members of the new protocols --------------------------------------------------------------------------------------------- */
 
-static bool is_streams(const struct group *g)
+/* At an earlier epoch than its own a member commits what it has had since then, and no more. */
+static int16_t may_commit_topic(struct decision *d, const struct group *g, const struct asked_topic *topic, const struct modern_slot *member,
+                                int32_t epoch)
 {
-    return g != NULL && group_type(g) == GROUP_STREAMS;
+    int16_t error = KAFKA_NONE;
+    bool streams = group_type(g) == GROUP_STREAMS;
+    struct str_array readers = {NULL, 0};
+    if (streams && topic->settled < topic->len) {
+        readers = streams_readers(d, g, topic->name);
+    }
+    for (int32_t i = 0; i < topic->len && error == KAFKA_NONE; i++) {
+        if (topic->error[i] == ASKED_GROUP) {
+            error = streams ? streams_may_commit_partition(d, member, epoch, &readers, topic->partition[i])
+                            : consumer_may_commit_partition(d, member, epoch, topic->id, topic->partition[i]);
+        }
+    }
+    return error;
 }
 
-static int16_t may_commit_streams(struct decision *d, const struct group *g, const struct asked *a,
-                                  const struct offset_commit_request *request)
+/* One partition that may not be committed takes the request with it, as in Kafka 4.4.0. */
+static int16_t may_commit_modern(struct decision *d, const struct group *g, const struct asked *a,
+                                 const struct offset_commit_request *request)
 {
     int32_t epoch = request->generation_id_or_member_epoch;
-    const struct modern_slot *member;
-    int16_t error = streams_may_commit(d, g, request, &member);
-    if (error != KAFKA_NONE || member == NULL || streams_commits_anything(member, epoch)) {
+    const struct modern_slot *member = NULL;
+    int16_t error =
+        group_type(g) == GROUP_STREAMS ? streams_may_commit(d, g, request, &member) : consumer_may_commit(d, g, request, &member);
+    if (error != KAFKA_NONE || member == NULL || epoch == modern_position(member).epoch) {
         return error;
     }
-    for (int32_t t = 0; t < a->len; t++) {
-        const struct asked_topic *topic = &a->v[t];
-        struct str_array readers = {NULL, 0};
-        if (topic->settled < topic->len) {
-            readers = streams_readers(d, g, topic->name);
-        }
-        for (int32_t i = 0; i < topic->len; i++) {
-            if (topic->error[i] == ASKED_GROUP) {
-                error = streams_may_commit_partition(d, member, epoch, &readers, topic->partition[i]);
-            }
-            if (error != KAFKA_NONE) {
-                return error;
-            }
-        }
+    for (int32_t t = 0; t < a->len && error == KAFKA_NONE; t++) {
+        error = may_commit_topic(d, g, &a->v[t], member, epoch);
     }
-    return KAFKA_NONE;
+    return error;
 }
 
 /* ---- the request ---------------------------------------------------------------------------------------------------------- */
@@ -207,7 +213,7 @@ void offsets_decide_commit(struct decision *d)
         answer_commit(d, &asked);
         return;
     }
-    int16_t error = is_streams(g) ? may_commit_streams(d, g, &asked, request) : classic_may_commit(d, g, request);
+    int16_t error = group_modern(g) != NULL ? may_commit_modern(d, g, &asked, request) : classic_may_commit(d, g, request);
     if (error == KAFKA_NONE && !within_budget(d, g, &asked, request)) {
         error = KAFKA_COORDINATOR_NOT_AVAILABLE;
         out_rule(d, offsets_rules[RULE_COMMIT_OVER_BUDGET]);

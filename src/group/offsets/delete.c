@@ -57,6 +57,9 @@ bool offsets_subscribed(struct decision *d, const struct group *g, struct str to
     if (group_type(g) == GROUP_STREAMS) {
         return streams_subscribed(d, g, topic);
     }
+    if (group_type(g) == GROUP_CONSUMER) {
+        return consumer_subscribed(d, g, topic);
+    }
     if (g->classic.state == CLASSIC_EMPTY) {
         return false;
     }
@@ -109,12 +112,22 @@ void offsets_decide_delete(struct decision *d)
 
 int16_t offsets_group_may_go(const struct group *g)
 {
-    return group_type(g) == GROUP_STREAMS ? streams_may_delete(g) : classic_may_delete(g);
+    switch (group_type(g)) {
+    case GROUP_CONSUMER:
+        return consumer_may_delete(g);
+    case GROUP_STREAMS:
+        return streams_may_delete(g);
+    default:
+        return classic_may_delete(g);
+    }
 }
 
 /* Whatever records there are: of the type it is, and of one it was. */
 void offsets_group_tombstones(struct decision *d, const struct group *g)
 {
+    if (g->consumer != NULL) {
+        consumer_tombstones(d, g);
+    }
     if (g->streams != NULL) {
         streams_tombstones(d, g);
     }

@@ -1,7 +1,7 @@
 /* fetch.c: OffsetFetch, one group of it.
  *
  * An unknown group or partition has offset -1 and metadata "", a topic id that no topic has is UNKNOWN_TOPIC_ID. Member id and epoch (version 9) mean nothing
- * to a classic group; a streams group refuses members it does not know, or not at that epoch. There are no transactions, so no offset is unstable and
+ * to a classic group; one of the new protocols refuses members it does not know, or not at that epoch. There are no transactions, so no offset is unstable and
  * require_stable changes nothing. */
 #include "offsets.h"
 #include "rules.h"
@@ -121,15 +121,25 @@ static void fetch_all(struct decision *d, const struct group *g, struct offset_f
     }
 }
 
+static int16_t may_fetch(struct decision *d, const struct group *g, const struct offset_fetch_request_group *request)
+{
+    switch (g != NULL ? group_type(g) : GROUP_CLASSIC) {
+    case GROUP_CONSUMER:
+        return consumer_may_fetch(d, g, request);
+    case GROUP_STREAMS:
+        return streams_may_fetch(d, g, request);
+    default:
+        return KAFKA_NONE;
+    }
+}
+
 void offsets_decide_fetch(struct decision *d)
 {
     const struct offset_fetch_request_group *request = d->op->request;
     const struct group *g = group_find(d->set, d->op->group_id);
     struct offset_fetch_response_group *response = ARENA_NEW(d->arena, struct offset_fetch_response_group, 1);
     response->group_id = d->op->group_id;
-    if (g != NULL && group_type(g) == GROUP_STREAMS) {
-        response->error_code = streams_may_fetch(d, g, request);
-    }
+    response->error_code = may_fetch(d, g, request);
     if (response->error_code != KAFKA_NONE) {
         d->out->verdict = GROUP_ANSWER;
         d->out->error = response->error_code;

@@ -4,30 +4,33 @@
  *   no protocol type (simple)                 its commit                     all
  *   empty                                     the moment it became empty     all
  *   stable consumers, subscription readable   its commit                     those of topics nobody subscribes to
- *   streams, without members                  the moment it became empty     all
- *   streams, its topics settled               its commit                     those of topics nobody reads
+ *   consumer or streams, without members      the moment it became empty     all
+ *   consumer or streams, its topics settled   its commit                     those of topics nobody reads
  *   anything else                             -                              none (KAFKA-13636: while it rebalances the subscription is unknown)
  *
  * An explicit expiry (commit versions 2 to 4) takes the place of both the moment and the retention time. All of it is on the shard clock. A group
  * without members whose last offset goes, or that has none, goes too, and with it the member ids that were handed out but not used; a streams group,
- * which may have been initialized for later, not before the retention time is over. */
+ * which may have been initialized for later, and a consumer group not before the retention time is over. */
 #include "offsets.h"
 #include "rules.h"
 
+#include "../modern/modern.h"
+
 enum expiry { EXPIRY_NONE, EXPIRY_SINCE_COMMIT, EXPIRY_SINCE_EMPTY };
 
-static enum expiry streams_expiry(const struct group *g)
+static enum expiry modern_expiry(const struct group *g)
 {
-    if (g->streams->member_count == 0) {
+    if (group_modern(g)->member_count == 0) {
         return EXPIRY_SINCE_EMPTY;
     }
-    return streams_subscription_known(g) ? EXPIRY_SINCE_COMMIT : EXPIRY_NONE;
+    bool known = group_type(g) == GROUP_STREAMS ? streams_subscription_known(g) : consumer_subscription_known(g);
+    return known ? EXPIRY_SINCE_COMMIT : EXPIRY_NONE;
 }
 
 static enum expiry group_expiry(const struct group *g)
 {
-    if (group_type(g) == GROUP_STREAMS) {
-        return streams_expiry(g);
+    if (group_modern(g) != NULL) {
+        return modern_expiry(g);
     }
     if (str_is_empty(g->classic.protocol_type)) {
         return EXPIRY_SINCE_COMMIT;
@@ -46,7 +49,8 @@ static bool is_over(const struct decision *d, int64_t since)
 
 static int64_t empty_since(const struct group *g)
 {
-    return group_type(g) == GROUP_STREAMS ? g->streams->empty_since_ms : g->classic.state_clock_ms;
+    const struct modern *s = group_modern(g);
+    return s != NULL ? s->empty_since_ms : g->classic.state_clock_ms;
 }
 
 static bool is_expired(const struct decision *d, const struct group *g, const struct offset *o, enum expiry expiry)
@@ -59,7 +63,7 @@ static bool is_expired(const struct decision *d, const struct group *g, const st
 
 static bool may_go(const struct decision *d, const struct group *g)
 {
-    return offsets_group_may_go(g) == KAFKA_NONE && (group_type(g) != GROUP_STREAMS || is_over(d, empty_since(g)));
+    return offsets_group_may_go(g) == KAFKA_NONE && (group_modern(g) == NULL || is_over(d, empty_since(g)));
 }
 
 /* Drops what is expired. True when nothing stays. */

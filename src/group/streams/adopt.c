@@ -20,8 +20,8 @@ static struct refused adopt(struct draft *t, const topology *given, int32_t *ret
         return refuse(error, problem);
     }
     const topology *own = draft_topology(t);
-    size_t bytes = wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, given);
-    size_t old = own == NULL ? 0 : wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, own);
+    size_t bytes = wire_size(&wire_streams_group_topology_value, MODERN_VALUE_VERSION, given);
+    size_t old = own == NULL ? 0 : wire_size(&wire_streams_group_topology_value, MODERN_VALUE_VERSION, own);
     if (bytes > old && !budget_allows(t->d, 0, 0, (int64_t)(bytes - old))) {
         return (struct refused){.error = KAFKA_COORDINATOR_NOT_AVAILABLE, .text = STR_NULL, .rule = RULE(NO_ROOM)};
     }
@@ -34,7 +34,7 @@ static struct refused compare(struct draft *t, const heartbeat_request *r, const
 {
     const topology *own = draft_topology(t);
     bool equal = topology_equal(own, given);
-    enum initialization initialization = t->configs.initialization;
+    enum initialization initialization = streams_part(t)->configs.initialization;
     if (!equal && !str_is_null(r->topology_id) && str_eq(r->topology_id, own->topology_id)) {
         return refuse(KAFKA_STREAMS_INVALID_TOPOLOGY,
                       arena_printf(t->d->arena, "Topology id %.*s stands for another topology.", STR_ARG(r->topology_id)));
@@ -51,7 +51,7 @@ static struct refused compare(struct draft *t, const heartbeat_request *r, const
     if (given->epoch < own->epoch || (given->epoch == own->epoch && equal)) {
         return not_refused();
     }
-    if (given->epoch > own->epoch && t->configs.update == TOPOLOGY_UPDATE_EPOCH) {
+    if (given->epoch > own->epoch && streams_part(t)->configs.update == TOPOLOGY_UPDATE_EPOCH) {
         return adopt(t, given, ret_epoch);
     }
     return refuse(KAFKA_INVALID_REQUEST, STR("Topology updates are not supported yet."));
@@ -67,7 +67,7 @@ struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32
     if (draft_topology(t) != NULL) {
         return compare(t, r, given, ret_epoch);
     }
-    if (t->configs.initialization == INITIALIZE_STRICT) {
+    if (streams_part(t)->configs.initialization == INITIALIZE_STRICT) {
         *ret_epoch = TOPOLOGY_UNVERIFIED;
         return not_refused();
     }

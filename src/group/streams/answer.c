@@ -101,10 +101,10 @@ static void add_assignment(const struct draft *t, struct statuses *s)
 
 static void add_missing_tags(const struct draft *t, struct statuses *s)
 {
-    if (t->d->op->api_version < 1 || t->configs.tags.len == 0) {
+    if (t->d->op->api_version < 1 || streams_part(t)->configs.tags.len == 0) {
         return;
     }
-    struct str_array missing = streams_missing_tags(&t->configs, t->put->tags, t->put->tag_count, s->arena);
+    struct str_array missing = streams_missing_tags(&streams_part(t)->configs, t->put->tags, t->put->tag_count, s->arena);
     struct str names = missing.len > 0 ? missing.v[0] : STR("");
     for (int32_t i = 1; i < missing.len; i++) {
         names = arena_printf(s->arena, "%.*s, %.*s", STR_ARG(names), STR_ARG(missing.v[i]));
@@ -152,9 +152,9 @@ void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request
     const topology *own = draft_topology(t);
     answer->member_id = r->member_id;
     answer->member_epoch = t->after.epoch;
-    answer->heartbeat_interval_ms = t->configs.heartbeat_interval_ms;
-    answer->task_offset_interval_ms = t->configs.task_offset_interval_ms;
-    answer->acceptable_recovery_lag = t->configs.acceptable_recovery_lag;
+    answer->heartbeat_interval_ms = draft_heartbeat_interval(t);
+    answer->task_offset_interval_ms = streams_part(t)->configs.task_offset_interval_ms;
+    answer->acceptable_recovery_lag = streams_part(t)->configs.acceptable_recovery_lag;
     answer->status = statuses(t);
     if (r->member_epoch == 0 || !holding_equal(&t->before.assigned, &t->after.assigned)) {
         tell_tasks(t, answer);

@@ -7,7 +7,7 @@
 
 struct assign_view_member streams_view_member(const struct modern_slot *slot, const struct streams_configs *configs, int32_t topology_epoch)
 {
-    struct member_position position = streams_position(slot);
+    struct member_position position = modern_position(slot);
     struct assign_view_member view = {.member_id = slot->member_id,
                                       .process_id = slot->member->process_id,
                                       .tags = slot->member->tags,
@@ -24,7 +24,7 @@ struct assign_view_member streams_view_member(const struct modern_slot *slot, co
     return view;
 }
 
-struct assign_view_member *streams_view_members(const struct streams *s, const struct streams_configs *configs, struct arena *arena,
+struct assign_view_member *streams_view_members(const struct modern *s, const struct streams_configs *configs, struct arena *arena,
                                                 int32_t *ret_count)
 {
     int32_t topology_epoch = s->topology == NULL ? -1 : s->topology->value->epoch;

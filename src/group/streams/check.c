@@ -49,7 +49,7 @@ static struct refused check_ids(const heartbeat_request *r)
 
 static struct refused check_join(const struct draft *t, const heartbeat_request *r)
 {
-    bool needs_topology = t->configs.initialization == INITIALIZE_IMPLICIT;
+    bool needs_topology = streams_part(t)->configs.initialization == INITIALIZE_IMPLICIT;
     const struct rule rules[] = {
         {r->rebalance_timeout_ms == -1, "RebalanceTimeoutMs must be provided in first request."},
         {r->active_tasks.len != 0, "ActiveTasks must be empty when (re-)joining."},
@@ -129,7 +129,7 @@ static struct refused check_tasks(const struct draft *t, const struct streams_gr
 {
     for (int32_t i = 0; i < tasks->len; i++) {
         const struct streams_group_heartbeat_request_task_ids *one = &tasks->v[i];
-        const struct resolved_subtopology *subtopology = find_subtopology(t->resolved, one->subtopology_id);
+        const struct resolved_subtopology *subtopology = find_subtopology(streams_part(t)->resolved, one->subtopology_id);
         if (subtopology == NULL) {
             return unknown_task(
                 arena_printf(t->d->arena, "Subtopology %.*s does not exist in the topology.", STR_ARG(one->subtopology_id)));
@@ -151,13 +151,13 @@ static struct refused check_tasks(const struct draft *t, const struct streams_gr
 struct refused heartbeat_check_owned(struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
                                      const struct holding *owned)
 {
-    struct member_position p = streams_position(slot);
+    struct member_position p = modern_position(slot);
     const topology *own = draft_topology(t);
     bool given = true;
     for (int k = 0; owned != NULL && given && k < UNIT_KINDS; k++) {
         given = units_within(owned->kind[k], units_join(p.assigned.kind[k], p.revoking.kind[k], t->d->arena));
     }
-    if (given || own == NULL || streams_is_behind(&t->configs, slot->member->topology_epoch, own->epoch) ||
+    if (given || own == NULL || streams_is_behind(&streams_part(t)->configs, slot->member->topology_epoch, own->epoch) ||
         streams_draft_resolve(t)->problem != TOPOLOGY_FINE) {
         return not_refused();
     }

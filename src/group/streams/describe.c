@@ -101,14 +101,14 @@ static struct streams_group_describe_response_topic_info_array topic_infos(struc
 }
 
 /* A group that has none shows an empty one: the clients of Kafka 4.4.0 fail without. */
-static struct streams_group_describe_response_topology *describe_topology(struct decision *d, const struct streams *s)
+static struct streams_group_describe_response_topology *describe_topology(struct decision *d, const struct modern *s)
 {
     struct streams_group_describe_response_topology *ret = ARENA_NEW(d->arena, struct streams_group_describe_response_topology, 1);
     if (s->topology == NULL) {
         ret->epoch = -1;
         return ret;
     }
-    struct regex_table regexes = streams_regexes(s, d->arena);
+    struct regex_table regexes = modern_regexes(s, d->arena);
     struct resolved resolved;
     topology_resolve(s->topology->value, &regexes, d->op->topics, d->arena, &resolved);
     bool runs = s->problem == TOPOLOGY_FINE;
@@ -178,8 +178,8 @@ static struct streams_group_describe_response_task_offset_array offsets_of(const
 static void describe_member(const struct modern_slot *slot, struct arena *arena, struct streams_group_describe_response_member *ret)
 {
     const struct modern_member *m = slot->member;
-    struct member_position position = streams_position(slot);
-    struct holding target = streams_target(slot);
+    struct member_position position = modern_position(slot);
+    struct holding target = modern_target(slot);
     *ret = (struct streams_group_describe_response_member){.member_id = slot->member_id,
                                                            .member_epoch = position.epoch,
                                                            .instance_id = m->instance_id,
@@ -205,7 +205,7 @@ static void describe_member(const struct modern_slot *slot, struct arena *arena,
     }
 }
 
-static void describe_members(const struct streams *s, struct arena *arena, struct streams_group_describe_response_member_array *ret)
+static void describe_members(const struct modern *s, struct arena *arena, struct streams_group_describe_response_member_array *ret)
 {
     ret->v = ARENA_NEW(arena, struct streams_group_describe_response_member, s->member_count);
     for (int32_t i = 0; i < s->slot_count; i++) {
@@ -219,7 +219,7 @@ static void describe_members(const struct streams *s, struct arena *arena, struc
 
 enum description_status { DESCRIPTION_NOT_REQUESTED = 0, DESCRIPTION_NOT_STORED = 1, DESCRIPTION_AVAILABLE = 3 }; /* KIP-1331 */
 
-static void describe_description(struct decision *d, const struct streams *s, struct streams_group_describe_response_described_group *ret)
+static void describe_description(struct decision *d, const struct modern *s, struct streams_group_describe_response_described_group *ret)
 {
     const struct streams_group_describe_request *request = d->op->request;
     if (!request->include_topology_description) {
@@ -232,7 +232,7 @@ static void describe_description(struct decision *d, const struct streams *s, st
 
 static void describe_group(struct decision *d, const struct group *g, struct streams_group_describe_response_described_group *ret)
 {
-    const struct streams *s = g->streams;
+    const struct modern *s = g->streams;
     ret->group_state = str_of(streams_state_name(g, true));
     ret->group_epoch = s->epoch;
     ret->assignment_epoch = assignment_epoch(s);
@@ -291,7 +291,7 @@ static void show_topology(const topology *t, struct arena *arena, struct streams
 
 static void show_group(struct decision *d, const struct group *g, struct streams_group_topology_response *ret)
 {
-    const struct streams *s = g->streams;
+    const struct modern *s = g->streams;
     ret->group_state = str_of(streams_state_name(g, false));
     ret->group_epoch = s->epoch;
     ret->problem = s->problem_detail;

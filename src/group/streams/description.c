@@ -73,7 +73,7 @@ static struct streams_topology_description_value kept_description(const update_d
     return ret;
 }
 
-shown_description *streams_description_shown(const struct streams *s, struct arena *arena)
+shown_description *streams_description_shown(const struct modern *s, struct arena *arena)
 {
     if (s->description == NULL || s->topology == NULL || s->description->topology_epoch != s->topology->value->epoch) {
         return NULL;
@@ -174,7 +174,7 @@ static const char *check(struct push *p)
         return refuse(p, KAFKA_GROUP_ID_NOT_FOUND, streams_not_found(d, g),
                       g == NULL ? RULE(DESCRIPTION_NO_GROUP) : RULE(DESCRIPTION_OTHER_TYPE));
     }
-    if (streams_member(g->streams, p->request->member_id) == NULL) {
+    if (modern_find(g->streams, p->request->member_id) == NULL) {
         struct str text =
             arena_printf(d->arena, "Member %.*s is not a member of group %.*s.", STR_ARG(p->request->member_id), STR_ARG(g->id));
         return refuse(p, KAFKA_UNKNOWN_MEMBER_ID, text, RULE(DESCRIPTION_UNKNOWN_MEMBER));
@@ -190,7 +190,7 @@ static const char *check(struct push *p)
 
 static void write_group(struct push *p, int32_t stored, int32_t failed)
 {
-    const struct streams *s = p->g->streams;
+    const struct modern *s = p->g->streams;
     if (s->stored_description_epoch == stored && s->failed_description_epoch == failed) {
         return;
     }
@@ -198,16 +198,16 @@ static void write_group(struct push *p, int32_t stored, int32_t failed)
     struct streams_group_metadata_value value = streams_group_value(s, p->d->arena);
     value.stored_description_topology_epoch = stored;
     value.failed_description_topology_epoch = failed;
-    out_record(p->d, RECORD_STREAMS_GROUP_METADATA, &key, STREAMS_VALUE_VERSION, &value);
+    out_record(p->d, RECORD_STREAMS_GROUP_METADATA, &key, MODERN_VALUE_VERSION, &value);
 }
 
 static const char *store(struct push *p)
 {
     struct decision *d = p->d;
-    const struct streams *s = p->g->streams;
+    const struct modern *s = p->g->streams;
     int32_t epoch = p->request->topology_epoch;
     struct streams_topology_description_value value = kept_description(&p->request->topology_description, epoch, d->arena);
-    struct bytes bytes = wire_encode(&wire_streams_topology_description_value, STREAMS_VALUE_VERSION, &value, d->arena);
+    struct bytes bytes = wire_encode(&wire_streams_topology_description_value, MODERN_VALUE_VERSION, &value, d->arena);
     if (bytes.len > DESCRIPTION_MAX_BYTES) {
         write_group(p, s->stored_description_epoch, epoch);
         struct str text =
@@ -223,7 +223,7 @@ static const char *store(struct push *p)
                       RULE(DESCRIPTION_BUDGET));
     }
     struct streams_topology_description_key key = {.group_id = p->g->id};
-    out_record(d, RECORD_STREAMS_TOPOLOGY_DESCRIPTION, &key, STREAMS_VALUE_VERSION, &value);
+    out_record(d, RECORD_STREAMS_TOPOLOGY_DESCRIPTION, &key, MODERN_VALUE_VERSION, &value);
     write_group(p, epoch, s->failed_description_epoch == epoch ? -1 : s->failed_description_epoch);
     return RULE(DESCRIPTION_STORED);
 }

@@ -35,7 +35,7 @@ static const struct resolved_subtopology *subtopology_of(const struct resolved *
 /* The topics that tasks [from, to) of one subtopology read: each with those of the tasks' partitions it has. */
 static void add_topics(const struct draft *t, const struct unit *from, const struct unit *to, topics_read *all)
 {
-    const struct resolved_subtopology *subtopology = subtopology_of(t->resolved, from->name);
+    const struct resolved_subtopology *subtopology = subtopology_of(streams_part(t)->resolved, from->name);
     for (int32_t i = 0; subtopology != NULL && i < subtopology->sources.len; i++) {
         const struct resolved_topic *topic = &subtopology->sources.v[i];
         struct int32_array partitions = {.v = ARENA_NEW(t->d->arena, int32_t, to - from)};
@@ -61,7 +61,8 @@ static int32_t most_topics(const struct resolved *r)
 
 static topics_read topics_of(const struct draft *t, struct units tasks)
 {
-    topics_read all = {.v = ARENA_NEW(t->d->arena, struct streams_group_heartbeat_response_topic_partition, most_topics(t->resolved))};
+    topics_read all = {
+        .v = ARENA_NEW(t->d->arena, struct streams_group_heartbeat_response_topic_partition, most_topics(streams_part(t)->resolved))};
     for (int32_t from = 0, to; from < tasks.len; from = to) {
         for (to = from + 1; to < tasks.len && str_eq(tasks.v[to].name, tasks.v[from].name); to++) {
         }
@@ -88,7 +89,7 @@ struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_l
         const struct modern_slot *slot = &t->was->slots[i];
         if (draft_has(t, slot) && !str_is_null(slot->member->endpoint_host)) {
             streams_draft_resolve(t);
-            struct member_position p = streams_position(slot);
+            struct member_position p = modern_position(slot);
             all.v[all.len++] = entry(t, slot->member, &p.assigned);
         }
     }

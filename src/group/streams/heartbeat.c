@@ -45,11 +45,11 @@ static bool list_is(struct str text, const struct str_array *keys)
     return at == text.len;
 }
 
-/* As streams_draft_bump() writes them. */
+/* As draft_bump() writes them. */
 static bool configs_moved(const struct draft *t)
 {
-    const struct streams_configs *c = &t->configs;
-    const struct streams *s = &t->next;
+    const struct streams_configs *c = &streams_part(t)->configs;
+    const struct modern *s = &t->next;
     if (s->config_count != (c->tags.len > 0 ? 2 : 1)) {
         return true;
     }
@@ -66,7 +66,7 @@ static const char *beat_rule(const struct draft *t)
     if (t->position_put) {
         return RULE(HEARTBEAT_MOVED);
     }
-    return t->changed || t->member_put || t->offsets_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
+    return t->changed || t->member_put || streams_part(t)->offsets_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
 }
 
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
@@ -74,19 +74,20 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
     sender_report_offsets(t, r);
     ask_for_topology(t);
     if (configs_moved(t) || streams_draft_warmed_up(t)) {
-        streams_draft_bump(t);
+        draft_bump(t);
     }
     if (r->shutdown_application && str_is_null(t->next.shutdown_member)) {
         t->next.shutdown_member = t->member_id;
         t->changed = true;
     }
     streams_draft_assign(t);
-    streams_draft_reconcile(t, owned);
+    struct holding target = draft_target(t);
+    draft_reconcile(t, &target, owned);
     endpoints_move(t);
     streams_draft_wish(t);
-    out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, t->configs.session_timeout_ms);
+    out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, streams_part(t)->configs.session_timeout_ms);
     heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r);
-    streams_draft_close(t);
+    draft_close(t);
 }
 
 /* It joined with a topology when there was none to compare it with: it has to bring it once more. */
@@ -103,9 +104,10 @@ static struct refused rejoin(const struct draft *t)
 static void beat(struct draft *t, const heartbeat_request *r)
 {
     const struct modern_slot *slot = NULL;
-    struct refused refused = sender_find(t, r, &slot);
+    struct sender who = sender_of(r);
+    struct refused refused = sender_find(t, &who, &slot);
     const struct holding *owned = refused.error == KAFKA_NONE ? sender_owned(t, r) : NULL;
-    refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, r, slot, owned) : refused;
+    refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, &who, slot, owned) : refused;
     refused = refused.error == KAFKA_NONE ? heartbeat_check_owned(t, r, slot, owned) : refused;
     if (refused.error == KAFKA_NONE && slot->member->topology_epoch == TOPOLOGY_UNVERIFIED && draft_topology(t) != NULL) {
         refused = rejoin(t);
@@ -114,7 +116,7 @@ static void beat(struct draft *t, const heartbeat_request *r)
         heartbeat_refuse(t->d, refused);
         return;
     }
-    streams_draft_hold(t, slot);
+    draft_hold(t, slot);
     sender_update(t, r, slot->member, slot->member->topology_epoch);
     refused = sender_check_growth(t);
     if (refused.error != KAFKA_NONE) {

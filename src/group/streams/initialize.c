@@ -11,7 +11,7 @@
  *     the group's topology id for another topology                       STREAMS_INVALID_TOPOLOGY
  *     an epoch that is not above the group's                             STREAMS_INVALID_TOPOLOGY_EPOCH */
 #include "draft.h"
-#include "matches.h"
+#include "../modern/matches.h"
 #include "outside.h"
 
 typedef struct streams_group_initialize_request initialize_request;
@@ -61,7 +61,7 @@ static struct refused check_group(const struct initializing *i)
     if (g == NULL && is_member(i->request)) {
         return refuse(RULE(INITIALIZE_NO_GROUP), KAFKA_GROUP_ID_NOT_FOUND, streams_not_found(d, g));
     }
-    if (is_member(i->request) && streams_member(i->t.was, i->request->member_id) == NULL) {
+    if (is_member(i->request) && modern_find(i->t.was, i->request->member_id) == NULL) {
         return refuse(RULE(INITIALIZE_UNKNOWN_MEMBER), KAFKA_UNKNOWN_MEMBER_ID,
                       arena_printf(d->arena, "Member %.*s is not a member of group %.*s.", STR_ARG(i->request->member_id),
                                    STR_ARG(d->op->group_id)));
@@ -141,8 +141,9 @@ static struct refused check_created(const struct initializing *i)
 static struct refused check_topics(struct initializing *i)
 {
     struct matching matching;
-    streams_matching(i->given, i->d->op->topics, i->d->arena, &matching);
-    i->regexes = streams_matches(&matching, i->d->arena);
+    struct str_array patterns = streams_patterns(i->given, i->d->arena);
+    matching_new(patterns.v, patterns.len, i->d->op->topics, i->d->arena, &matching);
+    i->regexes = matching_run(&matching, i->d->arena);
     topology_resolve(i->given, &i->regexes, i->d->op->topics, i->d->arena, &i->resolved);
     switch (i->resolved.problem) {
     case TOPOLOGY_FINE:
@@ -167,7 +168,7 @@ static struct refused check_topics(struct initializing *i)
 
 static bool has_room(const struct initializing *i)
 {
-    size_t bytes = wire_size(&wire_streams_group_topology_value, STREAMS_VALUE_VERSION, i->given);
+    size_t bytes = wire_size(&wire_streams_group_topology_value, MODERN_VALUE_VERSION, i->given);
     return budget_allows(i->d, i->t.g == NULL ? 1 : 0, 0, 1024 + 4 * (int64_t)bytes);
 }
 
@@ -179,7 +180,7 @@ static void settle_empty(struct draft *t)
     if (t->is_new) {
         return;
     }
-    streams_draft_bump(t);
+    draft_bump(t);
     t->next.has_assignment = true;
     t->next.assignment_epoch = t->next.epoch;
     t->assignment_put = true;
@@ -195,14 +196,14 @@ static const char *initialize(struct initializing *i)
                                                   : RULE(INITIALIZE_GROUP);
     t->regexes = &i->regexes;
     streams_draft_set_topology(t, i->given);
-    t->resolved = &i->resolved;
+    streams_part(t)->resolved = &i->resolved;
     streams_draft_refresh(t);
     if (t->next.member_count == 0) {
         settle_empty(t);
     } else {
         streams_draft_assign(t);
     }
-    streams_draft_close(t);
+    draft_close(t);
     return rule;
 }
 

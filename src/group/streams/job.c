@@ -1,22 +1,15 @@
-/* job.c: the assignor and the matching of regular expressions as jobs: everything they need in an arena of their own. */
+/* job.c: what jobs of streams groups take: the tasks and members for the assignor, the regular expressions of the topology. */
+#include "../modern/job.h"
+
 #include "assign_view.h"
 #include "draft.h"
-#include "matches.h"
 
-struct group_job {
-    struct arena arena; /* the job itself lies in it */
-    enum group_job_kind kind;
-    struct str group_id;
-    struct job_stamp stamp;
-    struct numbered numbered; /* ASSIGN */
-    struct assign_result assigned;
-    struct matching matching; /* RESOLVE */
-    struct regex_table matches;
-};
+static void solve(void *work, struct arena *arena, struct assign_result *ret)
+{
+    view_solve(work, arena, ret);
+}
 
-/* ---- made on the loop ------------------------------------------------------------------------------------------------------------- */
-
-static void prepare_assign(struct group_job *job, const struct streams *s, const struct group_op *op)
+static void prepare_assign(struct group_job *job, const struct modern *s, const struct group_op *op)
 {
     struct streams_configs configs;
     struct resolved resolved = {.problem = TOPOLOGY_MISSING_SOURCES};
@@ -24,97 +17,50 @@ static void prepare_assign(struct group_job *job, const struct streams *s, const
     arena_init(&scratch, 0);
     streams_configs(op->catalog, op->settings, op->group_id, &scratch, &configs);
     if (s->topology != NULL) {
-        struct regex_table regexes = streams_regexes(s, &scratch);
+        struct regex_table regexes = modern_regexes(s, &scratch);
         topology_resolve(s->topology->value, &regexes, op->topics, &scratch, &resolved);
     }
     struct assign_view view = {.resolved = &resolved, .configs = &configs};
     view.members = streams_view_members(s, &configs, &scratch, &view.member_count);
-    view_number(&view, true, &job->arena, &job->numbered);
+    struct numbered *numbered = ARENA_NEW(&job->arena, struct numbered, 1);
+    view_number(&view, true, &job->arena, numbered);
+    job->work = numbered;
+    job->assign = solve;
     job->stamp.metadata_hash = resolved.metadata_hash;
     arena_fini(&scratch);
 }
 
-/* Whether the group, with that topology or none, has something to do of that kind. */
-static bool is_due(const struct streams *s, const topology *t, enum group_job_kind kind)
+struct str_array streams_patterns(const topology *t, struct arena *arena)
 {
-    if (kind == GROUP_JOB_ASSIGN) {
-        return s->member_count > 0 && s->epoch > assignment_epoch(s);
+    struct str_array all = {NULL, 0};
+    for (int32_t i = 0; i < t->subtopologies.len; i++) {
+        all.len += t->subtopologies.v[i].source_topic_regex.len;
     }
-    for (int32_t i = 0; t != NULL && i < t->subtopologies.len; i++) {
-        if (t->subtopologies.v[i].source_topic_regex.len > 0) {
-            return true;
+    all.v = ARENA_NEW(arena, struct str, all.len);
+    all.len = 0;
+    for (int32_t i = 0; i < t->subtopologies.len; i++) {
+        const struct str_array *regexes = &t->subtopologies.v[i].source_topic_regex;
+        for (int32_t k = 0; k < regexes->len; k++) {
+            all.v[all.len++] = regexes->v[k];
         }
     }
-    return false;
+    return all;
 }
 
-struct group_job *group_job_new(const struct group_set *set, const struct group_op *op, enum group_job_kind kind)
+bool streams_job_prepare(struct group_job *job, const struct modern *s, const struct group_op *op)
 {
-    const struct group *g = group_find(set, op->group_id);
-    const struct streams *s = g == NULL || group_type(g) != GROUP_STREAMS ? NULL : g->streams;
-    const topology *t = s == NULL || s->topology == NULL ? NULL : s->topology->value;
-    if (s == NULL || !is_due(s, t, kind)) {
-        return NULL;
-    }
-    struct arena arena;
-    arena_init(&arena, 0);
-    struct group_job *job = ARENA_NEW(&arena, struct group_job, 1);
-    job->arena = arena;
-    job->kind = kind;
-    job->group_id = arena_str(&job->arena, op->group_id);
-    job->stamp = (struct job_stamp){.epoch = s->epoch,
-                                    .catalog_index = op->catalog == NULL ? 0 : (int64_t)group_set_catalog_index(op->catalog),
-                                    .topology_epoch = t == NULL ? -1 : t->epoch};
-    if (kind == GROUP_JOB_ASSIGN) {
-        prepare_assign(job, s, op);
-    } else if (t != NULL) {
-        streams_matching(t, op->topics, &job->arena, &job->matching);
-    }
-    return job;
-}
-
-/* ---- run anywhere ----------------------------------------------------------------------------------------------------------------- */
-
-void group_job_run(struct group_job *job)
-{
+    const topology *t = s->topology == NULL ? NULL : s->topology->value;
+    job->stamp.topology_epoch = t == NULL ? -1 : t->epoch;
     if (job->kind == GROUP_JOB_ASSIGN) {
-        view_solve(&job->numbered, &job->arena, &job->assigned);
-    } else {
-        job->matches = streams_matches(&job->matching, &job->arena);
+        bool due = s->member_count > 0 && s->epoch > assignment_epoch(s);
+        if (due) {
+            prepare_assign(job, s, op);
+        }
+        return due;
     }
-}
-
-void group_job_free(struct group_job *job)
-{
-    if (job != NULL) {
-        struct arena arena = job->arena;
-        arena_fini(&arena);
+    struct str_array patterns = t == NULL ? (struct str_array){NULL, 0} : streams_patterns(t, &job->arena);
+    if (patterns.len > 0) {
+        matching_new(patterns.v, patterns.len, op->topics, &job->arena, &job->matching);
     }
-}
-
-/* ---- looked at on the loop ---------------------------------------------------------------------------------------------------------- */
-
-enum group_job_kind group_job_kind(const struct group_job *job)
-{
-    return job->kind;
-}
-
-struct str group_job_group(const struct group_job *job)
-{
-    return job->group_id;
-}
-
-struct job_stamp streams_job_stamp(const struct group_job *job)
-{
-    return job->stamp;
-}
-
-const struct assign_result *streams_job_assigned(const struct group_job *job)
-{
-    return &job->assigned;
-}
-
-const struct regex_table *streams_job_matches(const struct group_job *job)
-{
-    return &job->matches;
+    return patterns.len > 0;
 }

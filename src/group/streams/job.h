@@ -1,10 +1,11 @@
 /* job.h: who is to have which tasks, worked out within a decision or beside the loop; and what regular expressions match.
  *
  * A decision that holds the group as it will be fills an assign_view and calls streams_assign(), as long as streams_assign_cost() is within
- * STREAMS_ASSIGN_INLINE; else it sets out->assign, and group_job_new() makes the view of the group as it is once the records are applied. */
+ * STREAMS_ASSIGN_INLINE; else it sets out->assign, and streams_job_prepare() makes the view of the group as it is once the records are applied. */
 #ifndef MUSTER_STREAMS_JOB_H
 #define MUSTER_STREAMS_JOB_H
 
+#include "../modern/draft.h"
 #include "streams.h"
 
 /* A member as the assignor sees it; all of it borrowed. */
@@ -30,17 +31,9 @@ struct assign_view {
 struct assign_view_member streams_view_member(const struct modern_slot *slot, const struct streams_configs *configs,
                                               int32_t topology_epoch);
 /* All members of the group as it is, by member id; in the arena, borrowing from the state. */
-struct assign_view_member *streams_view_members(const struct streams *s, const struct streams_configs *configs, struct arena *arena,
+struct assign_view_member *streams_view_members(const struct modern *s, const struct streams_configs *configs, struct arena *arena,
                                                 int32_t *ret_count);
 
-struct assigned_member {
-    struct str member_id;
-    struct holding target; /* epochs are 0: compare with holding_equal */
-};
-struct assign_result {
-    const struct assigned_member *members; /* all of the view, by member id */
-    int32_t count;
-};
 /* Rises with members and tasks (and replicas); up to STREAMS_ASSIGN_INLINE it takes about a millisecond. */
 int64_t streams_assign_cost(const struct assign_view *v);
 enum { STREAMS_ASSIGN_INLINE = 4096 };
@@ -55,19 +48,7 @@ bool streams_warm_up_done(const struct assign_view *v, struct arena *arena);
 struct str_array streams_missing_tags(const struct streams_configs *configs, const struct key_value *tags, int32_t tag_count,
                                       struct arena *arena);
 
-/* ---- results of a job that ran; valid as long as the job --------------------------------------------------------------------- */
-
-/* What the group was when the job was made: a result for another epoch is void, and one for another catalogue may be. */
-struct job_stamp {
-    int32_t epoch;          /* the group's */
-    int64_t metadata_hash;  /* of the topics it resolved with: resolved.metadata_hash; ASSIGN only */
-    int64_t catalog_index;  /* group_set_catalog_index of the catalogue it read */
-    int32_t topology_epoch; /* -1: the group has none */
-};
-struct job_stamp streams_job_stamp(const struct group_job *job);
-/* GROUP_JOB_ASSIGN; of all members of the group as it was. */
-const struct assign_result *streams_job_assigned(const struct group_job *job);
-/* GROUP_JOB_RESOLVE: for each regular expression of the topology the names it matches, in order of names. Those that RE2 does not take match nothing. */
-const struct regex_table *streams_job_matches(const struct group_job *job);
+/* The regular expressions of a topology, as often as they stand in it; in the arena, borrowed. */
+struct str_array streams_patterns(const topology *t, struct arena *arena);
 
 #endif

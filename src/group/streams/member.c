@@ -1,60 +1,5 @@
-/* member.c: who sends a request, what it says of itself, what it says it has. */
+/* member.c: what the sender of a heartbeat says of itself, and what it says it has. */
 #include "draft.h"
-
-/* ---- who ------------------------------------------------------------------------------------------------------------------------ */
-
-static struct refused refuse(const char *rule, int16_t error, struct str text)
-{
-    return (struct refused){.error = error, .text = text, .rule = rule};
-}
-
-static struct refused find_by_id(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret)
-{
-    *ret = streams_member(t->was, r->member_id);
-    if (*ret == NULL) {
-        return refuse(RULE(UNKNOWN_MEMBER), KAFKA_UNKNOWN_MEMBER_ID,
-                      arena_printf(t->d->arena, "Member %.*s is not a member of group %.*s.", STR_ARG(r->member_id),
-                                   STR_ARG(t->d->op->group_id)));
-    }
-    return not_refused();
-}
-
-static struct refused find_by_instance(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret)
-{
-    *ret = streams_by_instance(t->was, r->instance_id);
-    if (*ret == NULL) {
-        return refuse(RULE(UNKNOWN_INSTANCE), KAFKA_UNKNOWN_MEMBER_ID,
-                      arena_printf(t->d->arena, "Instance id %.*s is unknown.", STR_ARG(r->instance_id)));
-    }
-    if (!str_eq((*ret)->member_id, r->member_id)) {
-        return refuse(RULE(FENCED_INSTANCE), KAFKA_FENCED_INSTANCE_ID,
-                      arena_printf(t->d->arena, "Static member %.*s with instance id %.*s was fenced by member %.*s.",
-                                   STR_ARG(r->member_id), STR_ARG(r->instance_id), STR_ARG((*ret)->member_id)));
-    }
-    return not_refused();
-}
-
-struct refused sender_find(const struct draft *t, const heartbeat_request *r, const struct modern_slot **ret)
-{
-    return str_is_null(r->instance_id) ? find_by_id(t, r, ret) : find_by_instance(t, r, ret);
-}
-
-/* A member whose last answer was lost comes with the epoch before, and with no more than it was given since. */
-struct refused sender_check_epoch(const struct draft *t, const heartbeat_request *r, const struct modern_slot *slot,
-                                  const struct holding *owned)
-{
-    struct member_position p = streams_position(slot);
-    bool ahead = r->member_epoch > p.epoch;
-    if (r->member_epoch == p.epoch ||
-        (!ahead && r->member_epoch == p.previous_epoch && owned != NULL && holding_within(owned, &p.assigned))) {
-        return not_refused();
-    }
-    return refuse(ahead ? RULE(EPOCH_AHEAD) : RULE(EPOCH_BEHIND), KAFKA_FENCED_MEMBER_EPOCH,
-                  arena_printf(t->d->arena,
-                               "The streams group member has a %s member epoch (%d) than the one known by the group coordinator (%d). "
-                               "The member must abandon all its partitions and rejoin.",
-                               ahead ? "greater" : "smaller", (int)r->member_epoch, (int)p.epoch));
-}
 
 /* ---- what it has -------------------------------------------------------------------------------------------------------------------- */
 
@@ -194,7 +139,7 @@ static void put(struct draft *t, const heartbeat_request *r, const struct modern
 void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch)
 {
     put(t, r, &nobody, topology_epoch);
-    streams_draft_bump(t);
+    draft_bump(t);
 }
 
 void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
@@ -205,7 +150,7 @@ void sender_update(struct draft *t, const heartbeat_request *r, const struct mod
     }
     /* Seen on Kafka 4.4.0: of one that says its instance only what tasks are placed by counts. */
     if (differ.placement || (differ.other && str_is_null(r->instance_id))) {
-        streams_draft_bump(t);
+        draft_bump(t);
     }
 }
 
@@ -213,29 +158,8 @@ void sender_replace(struct draft *t, const heartbeat_request *r, const struct mo
 {
     put(t, r, old, topology_epoch);
     if (compare(t, r, old, topology_epoch).placement) {
-        streams_draft_bump(t);
+        draft_bump(t);
     }
-}
-
-static size_t member_bytes(const struct draft *t, const struct modern_member *m)
-{
-    struct streams_group_member_metadata_value value = streams_member_value(m, t->d->arena);
-    return wire_size(&wire_streams_group_member_metadata_value, STREAMS_VALUE_VERSION, &value);
-}
-
-/* What a member says of itself can be large. */
-struct refused sender_check_growth(const struct draft *t)
-{
-    const struct modern_slot *from = t->slot != NULL ? t->slot : t->gone;
-    if (!t->member_put || t->d->op->settings->max_state_bytes == 0) {
-        return not_refused();
-    }
-    size_t bytes = member_bytes(t, t->put);
-    size_t old = from == NULL ? 0 : member_bytes(t, from->member);
-    if (bytes <= old || budget_allows(t->d, 0, 0, (int64_t)(bytes - old))) {
-        return not_refused();
-    }
-    return refuse(RULE(NO_ROOM), KAFKA_COORDINATOR_NOT_AVAILABLE, STR_NULL);
 }
 
 /* ---- what it reports of its tasks ------------------------------------------------------------------------------------------------------ */
@@ -279,8 +203,8 @@ void sender_report_offsets(struct draft *t, const heartbeat_request *r)
                 (r->task_end_offsets.len < 0 || same_offsets(&r->task_end_offsets, old->end_offsets, old->end_offset_count));
     /* Without room the last report stands: nothing but a warm-up depends on it. */
     if (!same && budget_allows(t->d, 0, 0, report_bytes(r))) {
-        t->offsets_put = true;
-        t->offsets.task_offsets = offsets_kept(t, &r->task_offsets, old->offsets, old->offset_count);
-        t->offsets.task_end_offsets = offsets_kept(t, &r->task_end_offsets, old->end_offsets, old->end_offset_count);
+        streams_part(t)->offsets_put = true;
+        streams_part(t)->offsets.task_offsets = offsets_kept(t, &r->task_offsets, old->offsets, old->offset_count);
+        streams_part(t)->offsets.task_end_offsets = offsets_kept(t, &r->task_end_offsets, old->end_offsets, old->end_offset_count);
     }
 }

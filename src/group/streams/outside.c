@@ -2,6 +2,7 @@
  *
  * A member commits with its own epoch whatever it likes; with an earlier one only what tasks of its read that it was given by then (KIP-848's rule), and one
  * partition that fails takes the request with it, as Kafka 4.4.0 has it. */
+#include "../modern/draft.h"
 #include "outside.h"
 #include "rules.h"
 
@@ -24,7 +25,7 @@ int16_t streams_may_commit(struct decision *d, const struct group *g, const stru
     if (epoch < 0 && g->streams->member_count == 0) {
         return KAFKA_NONE; /* from outside of any membership */
     }
-    const struct modern_slot *slot = streams_member(g->streams, request->member_id);
+    const struct modern_slot *slot = modern_find(g->streams, request->member_id);
     if (slot == NULL) {
         bool outsider = epoch < 0 && str_is_empty(request->member_id);
         out_rule(d, outsider ? RULE(COMMIT_OUTSIDER) : RULE(COMMIT_UNKNOWN_MEMBER));
@@ -34,7 +35,7 @@ int16_t streams_may_commit(struct decision *d, const struct group *g, const stru
         out_rule(d, RULE(COMMIT_VERSION));
         return KAFKA_UNSUPPORTED_VERSION;
     }
-    if (epoch > streams_position(slot).epoch) {
+    if (epoch > modern_position(slot).epoch) {
         out_rule(d, RULE(COMMIT_AHEAD));
         return KAFKA_STALE_MEMBER_EPOCH;
     }
@@ -42,19 +43,14 @@ int16_t streams_may_commit(struct decision *d, const struct group *g, const stru
     return KAFKA_NONE;
 }
 
-bool streams_commits_anything(const struct modern_slot *m, int32_t epoch)
-{
-    return epoch == streams_position(m).epoch;
-}
-
 struct str_array streams_readers(struct decision *d, const struct group *g, struct str topic)
 {
-    const struct streams *s = g->streams;
+    const struct modern *s = g->streams;
     if (s->topology == NULL) {
         return (struct str_array){NULL, 0};
     }
     const topology *t = s->topology->value;
-    struct regex_table regexes = streams_regexes(s, d->arena);
+    struct regex_table regexes = modern_regexes(s, d->arena);
     struct str_array ret = {ARENA_NEW(d->arena, struct str, t->subtopologies.len), 0};
     for (int32_t i = 0; i < t->subtopologies.len; i++) {
         if (topology_reads(t, i, &regexes, topic)) {
@@ -68,7 +64,7 @@ struct str_array streams_readers(struct decision *d, const struct group *g, stru
 int16_t streams_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, const struct str_array *readers,
                                      int32_t partition)
 {
-    struct member_position position = streams_position(m);
+    struct member_position position = modern_position(m);
     bool ok = commit_epoch_ok(epoch, position.epoch, NULL);
     for (int32_t i = 0; !ok && i < readers->len; i++) {
         const struct unit *task = units_find(position.assigned.kind[UNITS_ACTIVE], readers->v[i], partition);
@@ -87,12 +83,12 @@ int16_t streams_may_fetch(struct decision *d, const struct group *g, const struc
     if (str_is_null(request->member_id) && request->member_epoch < 0) {
         return KAFKA_NONE;
     }
-    const struct modern_slot *slot = streams_member(g->streams, request->member_id);
+    const struct modern_slot *slot = modern_find(g->streams, request->member_id);
     if (slot == NULL) {
         out_rule(d, RULE(FETCH_UNKNOWN_MEMBER));
         return KAFKA_UNKNOWN_MEMBER_ID;
     }
-    if (request->member_epoch != streams_position(slot).epoch) {
+    if (request->member_epoch != modern_position(slot).epoch) {
         out_rule(d, RULE(FETCH_EPOCH));
         return KAFKA_STALE_MEMBER_EPOCH;
     }
@@ -100,7 +96,7 @@ int16_t streams_may_fetch(struct decision *d, const struct group *g, const struc
 }
 
 /* Whether the regular expression's topics have been recorded. */
-static bool is_resolved(const struct streams *s, struct str regex)
+static bool is_resolved(const struct modern *s, struct str regex)
 {
     for (int32_t i = 0; i < s->regex_count; i++) {
         if (str_eq(s->regexes[i]->regex, regex)) {
@@ -112,7 +108,7 @@ static bool is_resolved(const struct streams *s, struct str regex)
 
 bool streams_subscription_known(const struct group *g)
 {
-    const struct streams *s = g->streams;
+    const struct modern *s = g->streams;
     if (s->topology == NULL) {
         return s->member_count == 0;
     }
@@ -139,47 +135,7 @@ int16_t streams_may_delete(const struct group *g)
     return g->streams->member_count == 0 ? KAFKA_NONE : KAFKA_NON_EMPTY_GROUP;
 }
 
-static void slot_tombstones(struct decision *d, const struct group *g, const struct modern_slot *slot)
-{
-    struct streams_group_member_metadata_key key = {.group_id = g->id, .member_id = slot->member_id}; /* the others' are the same */
-    if (slot->current != NULL) {
-        out_record(d, RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, 0, NULL);
-    }
-    if (slot->target.held != NULL) {
-        out_record(d, RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, &key, 0, NULL);
-    }
-    if (slot->member != NULL) {
-        out_record(d, RECORD_STREAMS_GROUP_MEMBER_METADATA, &key, 0, NULL);
-        out_timer(d, GROUP_TIMER_SESSION, slot->member_id, 0, -1);
-        out_timer(d, GROUP_TIMER_REVOKE, slot->member_id, 0, -1);
-    }
-    if (slot->offsets != NULL) {
-        out_record(d, RECORD_STREAMS_TASK_OFFSETS, &key, 0, NULL);
-    }
-}
-
 void streams_tombstones(struct decision *d, const struct group *g)
 {
-    const struct streams *s = g->streams;
-    struct streams_group_metadata_key key = {.group_id = g->id}; /* the others' are the same */
-    for (int32_t i = 0; i < s->slot_count; i++) {
-        slot_tombstones(d, g, &s->slots[i]);
-    }
-    for (int32_t i = 0; i < s->regex_count; i++) {
-        struct consumer_group_regular_expression_key regex = {.group_id = g->id, .regular_expression = s->regexes[i]->regex};
-        out_record(d, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &regex, 0, NULL);
-    }
-    if (s->description != NULL) {
-        out_record(d, RECORD_STREAMS_TOPOLOGY_DESCRIPTION, &key, 0, NULL);
-    }
-    if (s->has_assignment) {
-        out_record(d, RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, &key, 0, NULL);
-    }
-    if (s->topology != NULL) {
-        out_record(d, RECORD_STREAMS_GROUP_TOPOLOGY, &key, 0, NULL);
-    }
-    if (s->exists) {
-        out_record(d, RECORD_STREAMS_GROUP_METADATA, &key, 0, NULL);
-    }
-    out_timer(d, GROUP_TIMER_ASSIGN, STR(""), 0, -1);
+    modern_tombstones(d, g, g->streams, &streams_kind);
 }

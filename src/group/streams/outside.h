@@ -14,7 +14,7 @@ bool streams_is_blank(struct str s); /* nothing but white space, as Kafka has it
 /* ---- description.c ---- */
 
 /* The description of the group's topology as it is; NULL: there is none. */
-struct streams_group_describe_response_topology_description *streams_description_shown(const struct streams *s, struct arena *arena);
+struct streams_group_describe_response_topology_description *streams_description_shown(const struct modern *s, struct arena *arena);
 
 /* Structures of one message as those of another that have the same form on the wire, in the arena with all they point to. */
 struct shape {

@@ -1,13 +1,11 @@
 /* streams.h: streams groups (KIP-1071), private to src/group/streams. README.md has the life of a group.
  *
- * store.c keeps what the records say; everything else decides. */
+ * apply.c and record.c know what its records say, ../modern/store.c keeps it; everything else decides. */
 #ifndef MUSTER_STREAMS_STREAMS_H
 #define MUSTER_STREAMS_STREAMS_H
 
 #include "../errors.h"
-#include "../modern/reconcile.h"
-#include "../modern/units.h"
-#include "../state.h"
+#include "../modern/modern.h"
 #include "topology.h"
 
 /* ---- configs.c: what is in force for one group: its own configs over the settings ------------------------------------------- */
@@ -38,25 +36,18 @@ static inline bool streams_is_behind(const struct streams_configs *c, int32_t me
 void streams_configs(const struct group_set *catalog, const struct group_settings *settings, struct str group_id, struct arena *arena,
                      struct streams_configs *ret);
 
-/* ---- store.c: reading the state ---------------------------------------------------------------------------------------------- */
+/* ---- record.c ------------------------------------------------------------------------------------------------------------------ */
 
-/* The slot of a member id whose StreamsGroupMemberMetadata is live; NULL: none. */
-const struct modern_slot *streams_member(const struct streams *s, struct str member_id);
-const struct modern_slot *streams_by_instance(const struct streams *s, struct str instance_id); /* NULL: none */
-struct member_position streams_position(
-    const struct modern_slot *slot);                           /* borrowed; of a member without a current record: epoch 0, nothing */
-struct holding streams_target(const struct modern_slot *slot); /* borrowed; empty when none */
-struct regex_table streams_regexes(const struct streams *s, struct arena *arena);
 /* The records as they are written: for decisions, and for snapshots, whose bytes must be the same. value NULL writes a tombstone. Strings are borrowed. */
-struct streams_group_metadata_value streams_group_value(const struct streams *s,
+struct streams_group_metadata_value streams_group_value(const struct modern *s,
                                                         struct arena *arena); /* as it is now; a new group's with s NULL */
 struct streams_group_member_metadata_value streams_member_value(const struct modern_member *m, struct arena *arena);
 struct streams_group_target_assignment_member_value streams_target_value(const struct holding *target, struct arena *arena);
 struct streams_group_current_member_assignment_value streams_current_value(const struct member_position *p, struct arena *arena);
 enum { STREAMS_VALUE_VERSION = 0 };
 
-/* The state a group is in, by what is recorded alone. */
+/* store.c: the state a group is in, by what is recorded alone. */
 enum streams_state { STREAMS_INITIALIZING, STREAMS_EMPTY, STREAMS_NOT_READY, STREAMS_ASSIGNING, STREAMS_RECONCILING, STREAMS_STABLE };
-enum streams_state streams_state(const struct streams *s);
+enum streams_state streams_state(const struct modern *s);
 
 #endif

@@ -2,18 +2,19 @@
  *
  * Whether the topology can run is recorded with the group, so that it is known without a catalogue. Kafka looks at the topics with each heartbeat; here the
  * group hears at once when they change (GROUP_TOPICS_CHANGED), which moves its epoch, and its members follow with their next heartbeats. */
+#include "../modern/job.h"
 #include "draft.h"
 
 const struct resolved *streams_draft_resolve(struct draft *t)
 {
     const topology *own = draft_topology(t);
-    if (own != NULL && t->resolved == NULL) {
+    if (own != NULL && streams_part(t)->resolved == NULL) {
         struct resolved *resolved = ARENA_NEW(t->d->arena, struct resolved, 1);
-        struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
+        struct regex_table known = t->regexes != NULL ? *t->regexes : modern_regexes(t->was, t->d->arena);
         topology_resolve(own, &known, t->d->op->topics, t->d->arena, resolved);
-        t->resolved = resolved;
+        streams_part(t)->resolved = resolved;
     }
-    return t->resolved;
+    return streams_part(t)->resolved;
 }
 
 void streams_draft_set_topology(struct draft *t, const topology *value)
@@ -23,8 +24,8 @@ void streams_draft_set_topology(struct draft *t, const topology *value)
     t->next.topology = kept;
     t->next.initializing_member = STR_NULL;
     t->next.initialize_until_ms = 0;
-    t->topology_put = t->changed = true;
-    t->resolved = NULL;
+    streams_part(t)->topology_put = t->changed = true;
+    streams_part(t)->resolved = NULL;
 }
 
 bool streams_draft_refresh(struct draft *t)
@@ -34,7 +35,7 @@ bool streams_draft_refresh(struct draft *t)
         return false;
     }
     int32_t validated = r->problem == TOPOLOGY_FINE ? draft_topology(t)->epoch : -1;
-    bool moved = r->metadata_hash != t->next.metadata_hash || r->problem != t->next.problem || t->topology_put;
+    bool moved = r->metadata_hash != t->next.metadata_hash || r->problem != t->next.problem || streams_part(t)->topology_put;
     if (!moved) {
         return false; /* the text of the problem stays, too: it may tell why a creation failed */
     }
@@ -44,30 +45,12 @@ bool streams_draft_refresh(struct draft *t)
     t->next.validated_topology_epoch = validated;
     t->changed = true;
     if (t->next.member_count > 0) {
-        streams_draft_bump(t);
+        draft_bump(t);
     }
     return true;
 }
 
 /* ---- regular expressions ------------------------------------------------------------------------------------------------------------ */
-
-static const struct regex_topics *find_regex(const struct regex_table *table, struct str regex)
-{
-    int32_t low = 0, high = table->len;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(table->v[middle].regex, regex);
-        if (order == 0) {
-            return &table->v[middle];
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
-}
 
 /* Those of the topology: whether there is one that the table lacks (NULL: any). */
 static bool topology_has_regex(const topology *own, const struct regex_table *beyond)
@@ -75,57 +58,12 @@ static bool topology_has_regex(const topology *own, const struct regex_table *be
     for (int32_t i = 0; own != NULL && i < own->subtopologies.len; i++) {
         const struct str_array *regexes = &own->subtopologies.v[i].source_topic_regex;
         for (int32_t k = 0; k < regexes->len; k++) {
-            if (beyond == NULL || find_regex(beyond, regexes->v[k]) == NULL) {
+            if (beyond == NULL || regex_table_find(beyond, regexes->v[k]) == NULL) {
                 return true;
             }
         }
     }
     return false;
-}
-
-static bool topology_reads_regex(const topology *own, struct str regex)
-{
-    for (int32_t i = 0; own != NULL && i < own->subtopologies.len; i++) {
-        const struct str_array *regexes = &own->subtopologies.v[i].source_topic_regex;
-        for (int32_t k = 0; k < regexes->len; k++) {
-            if (str_eq(regexes->v[k], regex)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool same_topics(const struct str_array *a, const struct str_array *b)
-{
-    bool same = a->len == b->len;
-    for (int32_t i = 0; same && i < a->len; i++) {
-        same = str_eq(a->v[i], b->v[i]);
-    }
-    return same;
-}
-
-void streams_draft_write_regexes(const struct draft *t)
-{
-    struct regex_table known = {0};
-    if (t->topology_put || t->regexes != NULL) {
-        known = streams_regexes(t->was, t->d->arena);
-    }
-    for (int32_t i = 0; i < known.len; i++) {
-        struct consumer_group_regular_expression_key key = {.group_id = t->d->op->group_id, .regular_expression = known.v[i].regex};
-        if (!topology_reads_regex(draft_topology(t), known.v[i].regex)) {
-            out_record(t->d, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &key, STREAMS_VALUE_VERSION, NULL);
-        }
-    }
-    for (int32_t i = 0; t->regexes != NULL && i < t->regexes->len; i++) {
-        const struct regex_topics *now = &t->regexes->v[i];
-        const struct regex_topics *before = find_regex(&known, now->regex);
-        struct consumer_group_regular_expression_key key = {.group_id = t->d->op->group_id, .regular_expression = now->regex};
-        struct consumer_group_regular_expression_value value = {.topics = now->topics, .timestamp = t->d->op->wall_ms};
-        if (before == NULL || !same_topics(&before->topics, &now->topics)) {
-            out_record(t->d, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &key, STREAMS_VALUE_VERSION, &value);
-        }
-    }
 }
 
 /* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. Topics are made for
@@ -133,7 +71,7 @@ void streams_draft_write_regexes(const struct draft *t)
 void streams_draft_wish(struct draft *t)
 {
     if (t->next.problem == TOPOLOGY_MISSING_SOURCES) {
-        struct regex_table known = t->regexes != NULL ? *t->regexes : streams_regexes(t->was, t->d->arena);
+        struct regex_table known = t->regexes != NULL ? *t->regexes : modern_regexes(t->was, t->d->arena);
         t->d->out->resolve = t->d->out->resolve || topology_has_regex(draft_topology(t), &known);
     } else if (t->next.problem == TOPOLOGY_MISSING_INTERNAL && draft_topology(t) != NULL && t->next.member_count > 0) {
         t->d->out->create = topology_creation(streams_draft_resolve(t), t->d->arena);
@@ -144,7 +82,7 @@ void streams_draft_wish(struct draft *t)
 
 static void done(struct draft *t, const char *rule)
 {
-    streams_draft_close(t);
+    draft_close(t);
     t->d->out->verdict = GROUP_SILENT;
     out_rule(t->d, rule);
 }
@@ -192,32 +130,19 @@ void streams_decide_topics_created(struct decision *d)
 
 /* ---- results of jobs ---------------------------------------------------------------------------------------------------------------------- */
 
-/* A static member that is back under another id does not move the epoch. */
-static bool same_members(const struct draft *t, const struct assign_result *result)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < t->was->slot_count; i++) {
-        const struct modern_slot *slot = &t->was->slots[i];
-        if (slot->member != NULL && (count == result->count || !str_eq(result->members[count++].member_id, slot->member_id))) {
-            return false;
-        }
-    }
-    return count == result->count;
-}
-
 static bool still_fits(const struct draft *t, const struct group_job *job)
 {
-    struct job_stamp stamp = streams_job_stamp(job);
+    struct job_stamp stamp = job->stamp;
     const topology *own = draft_topology(t);
     return stamp.epoch == t->was->epoch && stamp.topology_epoch == (own == NULL ? -1 : own->epoch) &&
-           (own == NULL || stamp.metadata_hash == t->was->metadata_hash) && same_members(t, streams_job_assigned(job));
+           (own == NULL || stamp.metadata_hash == t->was->metadata_hash) && draft_same_members(t, &job->assigned);
 }
 
 static void take_assignment(struct draft *t, const struct group_job *job)
 {
     bool due = assignment_wait(t) == ASSIGNMENT_DUE;
     if (due && still_fits(t, job)) {
-        streams_draft_take_result(t, streams_job_assigned(job));
+        draft_take_result(t, &job->assigned);
         done(t, RULE(JOB_ASSIGNED));
     } else {
         t->d->out->assign = due;
@@ -227,7 +152,7 @@ static void take_assignment(struct draft *t, const struct group_job *job)
 
 static void take_matches(struct draft *t, const struct group_job *job)
 {
-    struct job_stamp stamp = streams_job_stamp(job);
+    struct job_stamp stamp = job->stamp;
     const topology *own = draft_topology(t);
     bool reads = topology_has_regex(own, NULL);
     if (!reads) {
@@ -237,7 +162,7 @@ static void take_matches(struct draft *t, const struct group_job *job)
     /* What changed since it began is looked at by the next one. */
     bool older = t->d->op->catalog != NULL && stamp.catalog_index < (int64_t)group_set_catalog_index(t->d->op->catalog);
     if (stamp.topology_epoch == own->epoch) {
-        t->regexes = streams_job_matches(job);
+        t->regexes = &job->matches;
         streams_draft_refresh(t);
         streams_draft_wish(t);
     }
@@ -252,7 +177,7 @@ void streams_decide_job_done(struct decision *d)
         out_rule(d, RULE(JOB_MOOT));
         return;
     }
-    switch (group_job_kind(d->op->job)) {
+    switch (d->op->job->kind) {
     case GROUP_JOB_ASSIGN:
         take_assignment(&t, d->op->job);
         break;

@@ -4,7 +4,7 @@
 #ifndef MUSTER_STREAMS_TOPOLOGY_H
 #define MUSTER_STREAMS_TOPOLOGY_H
 
-#include <muster/group.h>
+#include "../modern/modern.h"
 
 typedef struct streams_group_topology_value topology; /* as the record has it: epoch, subtopologies, id */
 
@@ -22,15 +22,6 @@ int16_t topology_check_form(const topology *t, const struct group_settings *sett
 /* Equal in everything but epoch and id; the order of subtopologies does not matter. */
 bool topology_equal(const topology *a, const topology *b);
 
-/* The topics that each regular expression matches, as recorded. */
-struct regex_topics {
-    struct str regex;
-    struct str_array topics;
-};
-struct regex_table {
-    const struct regex_topics *v;
-    int32_t len;
-};                                                                                     /* by regex */
 struct str_array regex_table_get(const struct regex_table *regexes, struct str regex); /* none when it is not there; regexes may be NULL */
 
 enum topology_problem { /* the status codes of the heartbeat's answer */

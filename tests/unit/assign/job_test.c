@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../lib/group_world.h"
+#include "modern/job.h"
 #include "streams/job.h"
 
 /* ---- views made by hand ------------------------------------------------------------------------------------------------------------ */
@@ -267,9 +268,9 @@ static void record_topology(struct job_world *j, const char *regex)
 static void record_regex(struct job_world *j, const char *regex, const char *topic)
 {
     struct str topics[] = {str_of(topic)};
-    struct consumer_group_regular_expression_key key = {.group_id = group_id, .regular_expression = str_of(regex)};
-    struct consumer_group_regular_expression_value value = {.topics = {topics, 1}};
-    record(j, RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION, &key, &value);
+    struct streams_regular_expression_key key = {.group_id = group_id, .regular_expression = str_of(regex)};
+    struct streams_regular_expression_value value = {.topics = {topics, 1}};
+    record(j, RECORD_STREAMS_REGULAR_EXPRESSION, &key, &value);
 }
 
 static void apply(struct job_world *j)
@@ -338,11 +339,11 @@ static void test_assign_job(void **state)
     group_job_run(job);
     assert_int_equal(group_job_kind(job), GROUP_JOB_ASSIGN);
     assert_true(str_eq(group_job_group(job), group_id));
-    struct job_stamp stamp = streams_job_stamp(job);
+    struct job_stamp stamp = job->stamp;
     assert_int_equal(stamp.epoch, 5);
     assert_int_equal(stamp.topology_epoch, 3);
     assert_int_not_equal(stamp.metadata_hash, 0);
-    const struct assign_result *r = streams_job_assigned(job);
+    const struct assign_result *r = &job->assigned;
     assert_int_equal(r->count, 2);
     assert_true(str_eq(r->members[0].member_id, STR("a")));
     assert_true(str_eq(r->members[1].member_id, STR("b")));
@@ -364,7 +365,7 @@ static void test_resolve_job(void **state)
     assert_non_null(job);
     job_world_fini(&j);
     group_job_run(job);
-    const struct regex_table *t = streams_job_matches(job);
+    const struct regex_table *t = &job->matches;
     assert_int_equal(t->len, 3); /* each once, in order */
     assert_true(str_eq(t->v[0].regex, STR("([")));
     assert_int_equal(t->v[0].topics.len, 0);

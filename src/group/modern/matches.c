@@ -1,23 +1,11 @@
-/* matches.c: topics and the regular expressions of a topology. */
+/* matches.c: topics and regular expressions. */
 #include <muster/regex.h>
 
 #include "../names.h"
 #include "matches.h"
 
-static struct str_array patterns_of(const topology *t, struct arena *arena)
+static struct str_array distinct(const struct str *all, int32_t count, struct arena *arena)
 {
-    int32_t count = 0;
-    for (int32_t i = 0; i < t->subtopologies.len; i++) {
-        count += t->subtopologies.v[i].source_topic_regex.len;
-    }
-    struct str *all = ARENA_NEW(arena, struct str, count);
-    count = 0;
-    for (int32_t i = 0; i < t->subtopologies.len; i++) {
-        const struct str_array *regexes = &t->subtopologies.v[i].source_topic_regex;
-        for (int32_t k = 0; k < regexes->len; k++) {
-            all[count++] = regexes->v[k];
-        }
-    }
     const int32_t *order = names_sort(all, count, arena);
     struct str_array ret = {ARENA_NEW(arena, struct str, count), 0};
     for (int32_t i = 0; i < count; i++) {
@@ -42,15 +30,15 @@ static struct str_array names_of(const struct topics *topics, struct arena *aren
     return ret;
 }
 
-void streams_matching(const topology *t, const struct topics *topics, struct arena *arena, struct matching *ret)
+void matching_new(const struct str *patterns, int32_t count, const struct topics *topics, struct arena *arena, struct matching *ret)
 {
-    *ret = (struct matching){.patterns = patterns_of(t, arena)};
+    *ret = (struct matching){.patterns = distinct(patterns, count, arena)};
     if (ret->patterns.len > 0) {
         ret->names = names_of(topics, arena);
     }
 }
 
-struct regex_table streams_matches(const struct matching *m, struct arena *arena)
+struct regex_table matching_run(const struct matching *m, struct arena *arena)
 {
     struct regex_topics *v = ARENA_NEW(arena, struct regex_topics, m->patterns.len);
     bool *matches = ARENA_NEW(arena, bool, m->names.len);

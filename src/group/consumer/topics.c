@@ -1,0 +1,140 @@
+/* topics.c: what happens to a consumer group when topics change, and when a job has run. */
+#include "draft.h"
+
+#include "../modern/job.h"
+
+static void done(struct draft *t, const char *rule)
+{
+    draft_close(t);
+    t->d->out->verdict = GROUP_SILENT;
+    out_rule(t->d, rule);
+}
+
+static bool open_existing(struct draft *t, struct decision *d)
+{
+    consumer_draft_open(t, d, group_find(d->set, d->op->group_id));
+    return !t->is_new;
+}
+
+static bool has_regexes(const struct modern *s)
+{
+    for (int32_t i = 0; i < s->slot_count; i++) {
+        if (s->slots[i].member != NULL && !str_is_null(s->slots[i].member->regex)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void consumer_decide_topics_changed(struct decision *d)
+{
+    struct draft t;
+    if (!open_existing(&t, d)) {
+        out_rule(d, RULE(TOPICS_UNMOVED));
+        return;
+    }
+    bool moved = consumer_draft_refresh(&t);
+    d->out->resolve = has_regexes(t.was);
+    done(&t, moved ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));
+}
+
+/* ---- results of jobs ---------------------------------------------------------------------------------------------------------------------- */
+
+static void take_assignment(struct draft *t, const struct group_job *job)
+{
+    bool due = assignment_wait(t) == ASSIGNMENT_DUE;
+    bool fits =
+        job->stamp.epoch == t->was->epoch && job->stamp.metadata_hash == t->was->metadata_hash && draft_same_members(t, &job->assigned);
+    if (due && fits) {
+        draft_take_result(t, &job->assigned);
+        done(t, RULE(JOB_ASSIGNED));
+    } else {
+        t->d->out->assign = due;
+        done(t, due ? RULE(JOB_STALE) : RULE(JOB_MOOT));
+    }
+}
+
+/* known NULL: it had not been matched before. */
+static bool same_topics(const struct regex_topics *now, const struct regex_topics *known)
+{
+    int32_t len = known == NULL ? 0 : known->topics.len;
+    bool same = now->topics.len == len;
+    for (int32_t i = 0; same && i < len; i++) {
+        same = str_eq(now->topics.v[i], known->topics.v[i]);
+    }
+    return same;
+}
+
+/* Whether members read something else than before by a regular expression that they name. */
+static bool news(const struct draft *t, const struct regex_table *matches)
+{
+    struct regex_table known = modern_regexes(t->was, t->d->arena);
+    for (int32_t i = 0; i < matches->len; i++) {
+        if (consumer_draft_has_regex(t, matches->v[i].regex) &&
+            !same_topics(&matches->v[i], regex_table_find(&known, matches->v[i].regex))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that came while the job ran is in no table yet. */
+static bool lacks_regex(const struct draft *t)
+{
+    struct regex_table known = consumer_draft_regexes(t);
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        const struct modern_member *m = t->was->slots[i].member;
+        if (m != NULL && !str_is_null(m->regex) && regex_table_find(&known, m->regex) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void take_matches(struct draft *t, const struct group_job *job)
+{
+    if (!has_regexes(t->was)) {
+        done(t, RULE(JOB_MOOT));
+        return;
+    }
+    /* What changed since it began is looked at by the next one. */
+    bool older = t->d->op->catalog != NULL && job->stamp.catalog_index < (int64_t)group_set_catalog_index(t->d->op->catalog);
+    bool moved = news(t, &job->matches);
+    t->regexes = &job->matches;
+    if (moved) {
+        draft_bump(t);
+    }
+    consumer_draft_refresh(t);
+    t->d->out->resolve = older || lacks_regex(t);
+    out_timer(t->d, GROUP_TIMER_REFRESH, STR(""), 0, t->d->op->settings->consumer.regex_refresh_interval_ms);
+    done(t, RULE(JOB_RESOLVED));
+}
+
+void consumer_decide_job_done(struct decision *d)
+{
+    struct draft t;
+    if (!open_existing(&t, d)) {
+        out_rule(d, RULE(JOB_MOOT));
+        return;
+    }
+    switch (d->op->job->kind) {
+    case GROUP_JOB_ASSIGN:
+        take_assignment(&t, d->op->job);
+        break;
+    case GROUP_JOB_RESOLVE:
+        take_matches(&t, d->op->job);
+        break;
+    }
+}
+
+/* ---- how old matches may become ------------------------------------------------------------------------------------------------------------ */
+
+/* Topics that come are matched at once; this is for whatever may have been missed. */
+const char *consumer_refresh_due(struct draft *t)
+{
+    t->d->out->resolve = has_regexes(t->was);
+    if (t->d->out->resolve) {
+        out_timer(t->d, GROUP_TIMER_REFRESH, STR(""), 0, t->d->op->settings->consumer.regex_refresh_interval_ms);
+    }
+    return RULE(REFRESH);
+}

@@ -1,0 +1,192 @@
+/* target.c: when a group's assignment is made anew, who has to know, and each member's way there. */
+#include "draft.h"
+
+enum assignment_wait assignment_wait(const struct draft *t)
+{
+    const struct modern *s = &t->next;
+    int64_t now = t->d->op->clock_ms;
+    if (s->epoch <= assignment_epoch(s) || s->member_count == 0) {
+        return ASSIGNMENT_DONE;
+    }
+    if (now < s->assign_not_before_ms) {
+        return ASSIGNMENT_DELAYED;
+    }
+    if (s->has_assignment && s->assignment_wall_ms != 0 && now < s->assignment_clock_ms + t->timing.assignment_interval_ms) {
+        return ASSIGNMENT_INTERVAL;
+    }
+    return ASSIGNMENT_DUE;
+}
+
+void draft_take_result(struct draft *t, const struct assign_result *result)
+{
+    t->assigned = result;
+    t->next.has_assignment = true;
+    t->next.assignment_epoch = t->next.epoch;
+    t->next.assignment_wall_ms = t->d->op->wall_ms;
+    t->next.assignment_clock_ms = t->d->op->clock_ms;
+    t->assignment_put = true;
+}
+
+bool draft_same_members(const struct draft *t, const struct assign_result *result)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        const struct modern_slot *slot = &t->was->slots[i];
+        if (slot->member != NULL && (count == result->count || !str_eq(result->members[count++].member_id, slot->member_id))) {
+            return false;
+        }
+    }
+    return count == result->count;
+}
+
+struct holding draft_target(const struct draft *t)
+{
+    int32_t low = 0, high = t->assigned == NULL ? 0 : t->assigned->count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        int order = str_cmp(t->assigned->members[middle].member_id, t->member_id);
+        if (order == 0) {
+            return t->assigned->members[middle].target;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return t->target;
+}
+
+/* ---- who stands in the way ------------------------------------------------------------------------------------------------------------ */
+
+/* A unit is active at one member only, and a process keeps its state in one directory: it has a task once, in one kind. What a member has been told to give up
+ * is its own until it has said that it did. */
+struct owners {
+    const struct draft *t;
+    struct holding wanted;
+    bool *taken[UNIT_KINDS]; /* by place in wanted; NULL: not looked for yet */
+    uint64_t filter;         /* a bit for each wanted unit: most of those that others have miss it */
+};
+
+static uint64_t filter_bit(const struct unit *u)
+{
+    uint32_t mix = (uint32_t)u->partition * 7 + (uint32_t)u->name.len;
+    mix += u->name.len > 0 ? (uint8_t)u->name.ptr[u->name.len - 1] : 0;
+    return (uint64_t)1 << (mix % 64);
+}
+
+static void mark(struct owners *o, struct units has, unsigned kinds)
+{
+    for (int32_t i = 0; i < has.len; i++) {
+        if ((o->filter & filter_bit(&has.v[i])) == 0) {
+            continue;
+        }
+        for (int k = 0; k < UNIT_KINDS; k++) {
+            struct units wanted = o->wanted.kind[k];
+            const struct unit *found = (kinds & 1u << k) != 0 ? units_find(wanted, has.v[i].name, has.v[i].partition) : NULL;
+            if (found != NULL) {
+                o->taken[k][found - wanted.v] = true;
+            }
+        }
+    }
+}
+
+static void mark_all(struct owners *o, const struct modern_slot *slot)
+{
+    enum { ALL = (1u << UNIT_KINDS) - 1 };
+    struct member_position p = modern_position(slot);
+    bool copies = o->t->kind->records->type == GROUP_STREAMS && str_eq(slot->member->process_id, o->t->put->process_id);
+    unsigned kinds = copies ? ALL : 1u << UNITS_ACTIVE;
+    mark(o, p.assigned.kind[UNITS_ACTIVE], kinds);
+    mark(o, p.revoking.kind[UNITS_ACTIVE], kinds);
+    for (int k = UNITS_STANDBY; copies && k < UNIT_KINDS; k++) {
+        mark(o, p.assigned.kind[k], ALL);
+        mark(o, p.revoking.kind[k], ALL);
+    }
+}
+
+/* One pass over all that the other members have: about 2 ns for each of their units. Only a member that lacks something asks. */
+static void find_owners(struct owners *o, const struct holding *target)
+{
+    const struct draft *t = o->t;
+    for (int k = 0; k < UNIT_KINDS; k++) {
+        o->wanted.kind[k] = units_minus(target->kind[k], t->before.assigned.kind[k], t->d->arena);
+        o->taken[k] = ARENA_NEW(t->d->arena, bool, o->wanted.kind[k].len);
+        for (int32_t i = 0; i < o->wanted.kind[k].len; i++) {
+            o->filter |= filter_bit(&o->wanted.kind[k].v[i]);
+        }
+    }
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        if (draft_has(t, &t->was->slots[i])) {
+            mark_all(o, &t->was->slots[i]);
+        }
+    }
+    /* Seen on Kafka 4.4.0: what the member is giving up itself comes back with a later heartbeat, not with the one that confirms. */
+    mark(o, t->before.revoking.kind[UNITS_ACTIVE], 1u << UNITS_ACTIVE);
+}
+
+struct search {
+    struct owners owners;
+    struct holding target;
+};
+
+static bool is_taken(const void *ctx, enum unit_kind kind, const struct unit *unit)
+{
+    struct search *s = (struct search *)(uintptr_t)ctx;
+    if (s->owners.taken[0] == NULL) {
+        find_owners(&s->owners, &s->target);
+    }
+    const struct unit *found = units_find(s->owners.wanted.kind[kind], unit->name, unit->partition);
+    MUSTER_CHECK(found != NULL);
+    return s->owners.taken[kind][found - s->owners.wanted.kind[kind].v];
+}
+
+void draft_reconcile(struct draft *t, const struct holding *target, const struct holding *owned)
+{
+    struct search search = {.owners = {.t = t}, .target = *target};
+    struct reconcile r = {.now = &t->before,
+                          .target_epoch = assignment_epoch(&t->next),
+                          .target = &search.target,
+                          .owned = owned,
+                          .taken = is_taken,
+                          .ctx = &search};
+    struct member_position after;
+    if (!reconcile(&r, t->d->arena, &after)) {
+        return;
+    }
+    t->after = after;
+    t->position_put = true;
+    if (after.state == MEMBER_UNREVOKED) {
+        int32_t patience = t->put->rebalance_timeout_ms;
+        out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, after.epoch, patience > 0 ? patience : 0);
+    } else if (t->before.state == MEMBER_UNREVOKED) {
+        out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, 0, -1);
+    }
+}
+
+/* ---- how soon to beat ------------------------------------------------------------------------------------------------------------------ */
+
+static int32_t count_unsettled(const struct draft *t)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        const struct modern_slot *slot = &t->was->slots[i];
+        bool behind = slot->current == NULL || slot->current->state != MEMBER_STABLE || slot->current->epoch < t->next.epoch;
+        count += draft_has(t, slot) && behind ? 1 : 0;
+    }
+    return count + 1;
+}
+
+/* A member that has something to give up or to wait for is asked to come soon, so that a share changes hands in fractions of a second; of many such members
+ * each is asked less often, so that together they stay within the rate. */
+int32_t draft_heartbeat_interval(const struct draft *t)
+{
+    const struct adaptive_settings *a = &t->d->op->settings->adaptive;
+    int32_t usual = t->timing.heartbeat_interval_ms;
+    if (!a->enabled || (t->after.state == MEMBER_STABLE && t->after.epoch >= t->next.epoch) || usual <= a->floor_ms) {
+        return usual;
+    }
+    int64_t soon = a->rate > 0 ? (int64_t)1000 * count_unsettled(t) / a->rate : 0;
+    soon = soon > a->floor_ms ? soon : a->floor_ms;
+    return soon < usual ? (int32_t)soon : usual;
+}
