@@ -426,6 +426,16 @@ int16_t classic_may_delete(const struct group *g);
 const char *classic_state_name(enum classic_state state); /* "Stable": Kafka's words */
 void classic_timers(const struct group *g, const struct group_settings *settings,
                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+/* The members of what becomes a classic group of protocol type "consumer", by id, each with its assignment. Not stable: a rebalance begins. */
+struct classic_adoption {
+    const struct classic_member *const *members;
+    int32_t count;
+    int32_t generation;
+    struct str protocol_name;
+    bool stable;
+};
+void classic_adopt(struct decision *d, const struct classic_adoption *a);
+void classic_adopt_timers(struct decision *d, const struct classic_adoption *a);
 
 void streams_decide_heartbeat(struct decision *d);
 void streams_decide_describe(struct decision *d);
@@ -459,6 +469,11 @@ void consumer_decide_describe(struct decision *d);
 void consumer_decide_timer(struct decision *d); /* a timer of a consumer group, sessions too */
 void consumer_decide_topics_changed(struct decision *d);
 void consumer_decide_job_done(struct decision *d);
+/* Requests of the classic protocol to a consumer group: what classic_decide_join() and its like have found to be one. */
+void consumer_classic_join(struct decision *d, const struct group *g);
+void consumer_classic_sync(struct decision *d, const struct group *g);
+void consumer_classic_heartbeat(struct decision *d, const struct group *g);
+void consumer_classic_leave(struct decision *d, const struct group *g);
 /* As their namesakes, for groups of type GROUP_CONSUMER. A partition is known by its topic's id. */
 int16_t consumer_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,
                             const struct modern_slot **ret_member);

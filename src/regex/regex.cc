@@ -42,12 +42,47 @@ int too_long(struct str pattern, char *why)
     return pattern.len > REGEX_MAX_BYTES ? refuse(why, MUSTER_E_LIMIT, "pattern too long") : 0;
 }
 
+// In the words that Kafka's clients know.
+const char *words(RE2::ErrorCode code)
+{
+    switch (code) {
+    case RE2::ErrorBadEscape:
+        return "invalid escape sequence";
+    case RE2::ErrorBadCharClass:
+        return "invalid character class";
+    case RE2::ErrorBadCharRange:
+        return "invalid character class range";
+    case RE2::ErrorMissingBracket:
+        return "missing closing ]";
+    case RE2::ErrorMissingParen:
+        return "missing closing )";
+    case RE2::ErrorUnexpectedParen:
+        return "unexpected )";
+    case RE2::ErrorTrailingBackslash:
+        return "trailing backslash at end of expression";
+    case RE2::ErrorRepeatArgument:
+        return "missing argument to repetition operator";
+    case RE2::ErrorRepeatSize:
+        return "invalid repeat count";
+    case RE2::ErrorRepeatOp:
+        return "invalid nested repetition operator";
+    case RE2::ErrorBadPerlOp:
+        return "invalid or unsupported Perl syntax";
+    case RE2::ErrorBadUTF8:
+        return "invalid UTF-8";
+    case RE2::ErrorBadNamedCapture:
+        return "invalid named capture";
+    default:
+        return "not a regular expression";
+    }
+}
+
 int verdict(const RE2 &regex, char *why)
 {
     if (regex.error_code() == RE2::ErrorPatternTooLarge || (regex.ok() && regex.ProgramSize() > REGEX_MAX_PROGRAM)) {
         return refuse(why, MUSTER_E_LIMIT, "pattern too large");
     }
-    return regex.ok() ? regex.ProgramSize() : refuse(why, MUSTER_E_INVALID, regex.error().c_str());
+    return regex.ok() ? regex.ProgramSize() : refuse(why, MUSTER_E_INVALID, words(regex.error_code()));
 }
 
 int check(struct str pattern, char *why) noexcept

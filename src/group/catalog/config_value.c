@@ -577,5 +577,5 @@ struct str config_changes_problem(const struct catalog *c, const struct group_se
         }
     }
     return resource_type == RESOURCE_TOPIC ? topic_together(c, resource, changes, arena)
-                                          : group_together(c, settings, resource, changes, arena);
+                                           : group_together(c, settings, resource, changes, arena);
 }

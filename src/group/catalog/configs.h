@@ -123,7 +123,8 @@ struct config_reader {
     const struct config_field *numbers;
     size_t number_count;
     void *to;
-    void (*word)(void *to, struct str name, struct str value, struct arena *arena); /* of the others: checked, in canonical form, in the arena */
+    void (*word)(void *to, struct str name, struct str value,
+                 struct arena *arena); /* of the others: checked, in canonical form, in the arena */
 };
 /* Puts the group's own configs over what `to` holds. A stored value that is none (written by a later release, say) is as if it were not there. */
 void config_read_group(const struct group_set *catalog, const struct group_settings *settings, struct str group_id,

@@ -53,9 +53,6 @@ void classic_draft_complete_if_joined(struct draft *t);
 
 void classic_draft_session(struct draft *t, const struct classic_member *m); /* wishes for its session timer, in full */
 
-/* voting.c: the protocol most members prefer among those all support. */
-struct str classic_vote(const struct classic_member *const *members, int32_t count, struct arena *arena);
-
 /* subscription.c: over the partition counts of the topics these members subscribe to; 0: not a consumer group, or unreadable. */
 int64_t classic_topics_hash(struct decision *d, struct str protocol_type, struct str protocol_name,
                             const struct classic_member *const *members, int32_t count);

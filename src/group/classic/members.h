@@ -16,6 +16,9 @@ bool member_supports(const struct classic_member *m, struct str protocol);
 void classic_member_value_of(const struct classic_member *m, struct arena *arena, struct classic_member_value *ret);
 struct bytes member_metadata(const struct classic_member *m, struct str protocol); /* zero bytes when it does not support it */
 
+/* voting.c: the protocol most members prefer among those all support. */
+struct str classic_vote(const struct classic_member *const *members, int32_t count, struct arena *arena);
+
 /* Generations stay positive. */
 static inline int32_t next_generation(int32_t generation)
 {

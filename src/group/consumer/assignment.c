@@ -69,7 +69,8 @@ struct builder {
     struct regex_table regexes;
     struct topic_set known[KNOWN_SETS];
     int32_t known_count;
-    bool mixed; /* as Kafka 4.4.0 counts: by what members name; who names topics besides an expression is unlike the others, even the same */
+    bool
+        mixed; /* as Kafka 4.4.0 counts: by what members name; who names topics besides an expression is unlike the others, even the same */
 };
 
 static int32_t find_topic(const struct builder *b, struct str name)
@@ -369,12 +370,14 @@ static bool drop_unread(struct draft *t, const struct holding *owned)
     if (keeps.len == has.len) {
         return false;
     }
+    bool confirms = owned != NULL && !units_meet(owned->kind[UNITS_ACTIVE], units_minus(has, keeps, t->d->arena));
+    if (confirms && t->before.state == MEMBER_UNREVOKED && !holding_meet(owned, &t->before.revoking)) {
+        return false; /* it has let go of everything: its next step is as ever */
+    }
     struct units revoking = units_join(t->before.revoking.kind[UNITS_ACTIVE], units_minus(has, keeps, t->d->arena), t->d->arena);
     t->after = t->before;
     t->after.assigned.kind[UNITS_ACTIVE] = keeps;
-    if (owned != NULL && !units_meet(owned->kind[UNITS_ACTIVE], revoking)) {
-        t->after.revoking = (struct holding){0};
-    } else {
+    if (!confirms || t->before.state == MEMBER_UNREVOKED) {
         t->after.state = MEMBER_UNREVOKED;
         t->after.revoking.kind[UNITS_ACTIVE] = revoking;
         t->after.previous_epoch = t->before.epoch;
@@ -394,7 +397,8 @@ void consumer_draft_reconcile(struct draft *t, const struct holding *owned)
     if (consumer_part(t)->subscription_changed && !due && drop_unread(t, owned)) {
         return;
     }
-    if (consumer_part(t)->subscription_changed) {
+    bool moves = due || t->before.state != MEMBER_STABLE || consumer_part(t)->subscription_changed;
+    if (moves) {
         target.kind[UNITS_ACTIVE] = still_read(t, target.kind[UNITS_ACTIVE]);
     }
     draft_reconcile(t, &target, owned);

@@ -3,6 +3,8 @@
 
 #include <muster/regex.h>
 
+#include "../catalog/configs.h"
+
 static struct refused invalid(struct str text)
 {
     return (struct refused){.error = KAFKA_INVALID_REQUEST, .text = text, .rule = RULE(INVALID)};
@@ -83,9 +85,14 @@ static struct refused check_assignor(const struct decision *d, const consumer_he
     if (str_is_null(r->server_assignor) || consumer_offers(d->op->settings, r->server_assignor, &assignor)) {
         return not_refused();
     }
+    struct str_array names = config_list(d->op->settings->consumer.assignors, d->arena);
+    struct str all = names.len > 0 ? names.v[0] : STR("");
+    for (int32_t i = 1; i < names.len; i++) {
+        all = arena_printf(d->arena, "%.*s, %.*s", STR_ARG(all), STR_ARG(names.v[i]));
+    }
     return (struct refused){.error = KAFKA_UNSUPPORTED_ASSIGNOR,
                             .text = arena_printf(d->arena, "ServerAssignor %.*s is not supported. Supported assignors: %.*s.",
-                                                 STR_ARG(r->server_assignor), STR_ARG(d->op->settings->consumer.assignors)),
+                                                 STR_ARG(r->server_assignor), STR_ARG(all)),
                             .rule = RULE(ASSIGNOR)};
 }
 

@@ -1,38 +1,135 @@
-/* classic.c: members of a consumer group that speak the classic protocol. */
-#include "draft.h"
+/* classic.c: what the requests of classic members have in common: their bytes, who they are, their timers. */
+#include "classic.h"
 
-struct refused consumer_convert(struct draft *t)
+#include "../names.h"
+
+/* ---- partitions by name --------------------------------------------------------------------------------------------------------- */
+
+static void add_topic(const struct decision *d, struct unit_list *list, struct str topic, const struct int32_array *partitions,
+                      int32_t epoch)
 {
-    return (struct refused){.error = KAFKA_GROUP_ID_NOT_FOUND,
-                            .text = arena_printf(t->d->arena, "Group %.*s is not a consumer group.", STR_ARG(t->d->op->group_id)),
-                            .rule = RULE(OTHER_TYPE)};
+    const struct topics *topics = d->op->topics;
+    struct topic_view view;
+    if (!topics->by_name(topics->ctx, topic, &view)) {
+        return;
+    }
+    struct uuid *id = ARENA_NEW(d->arena, struct uuid, 1);
+    *id = view.id;
+    for (int32_t i = 0; i < partitions->len; i++) {
+        if (partitions->v[i] >= 0 && partitions->v[i] < view.partitions) {
+            unit_list_add(list, unit_of_topic(id), partitions->v[i], epoch);
+        }
+    }
 }
 
-bool consumer_downgrade(struct draft *t)
+struct units classic_units(const struct decision *d, const struct consumer_protocol_assignment *a, int32_t epoch)
 {
-    (void)t;
-    return false;
+    struct unit_list list;
+    unit_list_init(&list, d->arena);
+    for (int32_t i = 0; i < a->assigned_partitions.len; i++) {
+        add_topic(d, &list, a->assigned_partitions.v[i].topic, &a->assigned_partitions.v[i].partitions, epoch);
+    }
+    return unit_list_finish(&list);
+}
+
+struct units classic_owned(const struct decision *d, const struct consumer_protocol_subscription *s)
+{
+    struct unit_list list;
+    unit_list_init(&list, d->arena);
+    for (int32_t i = 0; i < s->owned_partitions.len; i++) {
+        add_topic(d, &list, s->owned_partitions.v[i].topic, &s->owned_partitions.v[i].partitions, 0);
+    }
+    return unit_list_finish(&list);
+}
+
+struct bytes classic_assignment_of(const struct decision *d, struct units units, struct bytes subscription)
+{
+    const struct topics *topics = d->op->topics;
+    struct consumer_protocol_assignment a;
+    wire_init(&wire_consumer_protocol_assignment, &a);
+    a.assigned_partitions.v = ARENA_NEW(d->arena, struct consumer_protocol_assignment_topic_partition, units_runs(units));
+    for (int32_t i = 0, len; i < units.len; i += len) {
+        struct topic_view view;
+        len = units_run_length(units, i);
+        if (topics->by_id(topics->ctx, topic_of_unit(units.v[i].name), &view)) {
+            a.assigned_partitions.v[a.assigned_partitions.len++] = (struct consumer_protocol_assignment_topic_partition){
+                .topic = view.name, .partitions = units_run_partitions(units, i, len, d->arena)};
+        }
+    }
+    return embedded_assignment_write(&a, embedded_version(subscription), d->arena);
+}
+
+struct str_array classic_topics(const struct decision *d, const struct consumer_protocol_subscription *s)
+{
+    const int32_t *order = names_sort(s->topics.v, s->topics.len, d->arena);
+    struct str_array ret = {ARENA_NEW(d->arena, struct str, s->topics.len), 0};
+    for (int32_t i = 0; i < s->topics.len; i++) {
+        if (i == 0 || !str_eq(s->topics.v[order[i]], s->topics.v[order[i - 1]])) {
+            ret.v[ret.len++] = s->topics.v[order[i]];
+        }
+    }
+    return ret;
+}
+
+/* ---- who ---------------------------------------------------------------------------------------------------------------------------- */
+
+int16_t classic_find(const struct modern *s, struct str member_id, struct str instance_id, const struct modern_slot **ret)
+{
+    *ret = str_is_null(instance_id) ? modern_find(s, member_id) : modern_by_instance(s, instance_id);
+    if (*ret == NULL) {
+        return KAFKA_UNKNOWN_MEMBER_ID;
+    }
+    if (!str_eq((*ret)->member_id, member_id)) {
+        return KAFKA_FENCED_INSTANCE_ID;
+    }
+    return (*ret)->member->is_classic ? KAFKA_NONE : KAFKA_UNKNOWN_MEMBER_ID;
+}
+
+/* ---- timers: a session of its own, REJOIN since it was told to rejoin, SYNC since it joined --------------------------------------------- */
+
+void classic_timers_end(struct decision *d, struct str member_id)
+{
+    out_timer(d, GROUP_TIMER_REJOIN, member_id, 0, -1);
+    out_timer(d, GROUP_TIMER_SYNC, member_id, 0, -1);
+}
+
+void classic_told_to_rejoin(struct decision *d, const struct modern_slot *slot)
+{
+    int32_t patience = slot->member->rebalance_timeout_ms;
+    struct group_timer_wish wish = {.delay_ms = patience > 0 ? patience : 0, .keep = true};
+    wish.timer.kind = GROUP_TIMER_REJOIN;
+    wish.timer.member_id = slot->member_id;
+    wish.timer.epoch = modern_position(slot).epoch;
+    out_timer_full(d, &wish);
 }
 
 const char *consumer_classic_timer(struct draft *t)
 {
-    (void)t;
-    return RULE(OTHER_TIMER);
+    const struct group_timer *timer = &t->d->op->timer;
+    const struct modern_slot *slot = modern_find(t->was, timer->member_id);
+    if (slot == NULL || !slot->member->is_classic || modern_position(slot).epoch != timer->epoch) {
+        return RULE(CLASSIC_TIMER_MOOT);
+    }
+    draft_remove(t, slot);
+    return timer->kind == GROUP_TIMER_SYNC ? RULE(CLASSIC_SYNC_TIMEOUT) : RULE(CLASSIC_REJOIN_TIMEOUT);
 }
 
+/* None: who has to rejoin is told again, and who has synced is not recorded. As Kafka has it. */
 void consumer_classic_timers(const struct timer_armer *a, const struct modern *s)
 {
     (void)a;
     (void)s;
 }
 
+/* ---- commits ---------------------------------------------------------------------------------------------------------------------------- */
+
 int16_t consumer_classic_may_commit(struct decision *d, const struct group *g, const struct modern_slot *slot,
                                     const struct offset_commit_request *request)
 {
     (void)g;
-    bool same = request->generation_id_or_member_epoch == modern_position(slot).epoch;
-    if (!same) {
-        out_rule(d, RULE(COMMIT_STALE));
+    if (request->generation_id_or_member_epoch != modern_position(slot).epoch) {
+        out_rule(d, RULE(CLASSIC_COMMIT_GENERATION));
+        return KAFKA_ILLEGAL_GENERATION;
     }
-    return same ? KAFKA_NONE : KAFKA_ILLEGAL_GENERATION;
+    return KAFKA_NONE;
 }

@@ -14,7 +14,7 @@ static const char *beat_rule(const struct draft *t)
 
 void consumer_draft_settle(struct draft *t, const struct holding *owned)
 {
-    if (t->bumped || t->member_put) {
+    if (t->bumped) {
         consumer_draft_refresh(t);
     }
     consumer_draft_wish(t);
@@ -69,7 +69,7 @@ static struct refused unknown_group(const struct draft *t, const consumer_heartb
         return refused;
     }
     refused.rule = RULE(NO_GROUP);
-    refused.text = arena_printf(t->d->arena, "Consumer group %.*s not found.", STR_ARG(r->group_id));
+    refused.text = arena_printf(t->d->arena, "%s %.*s not found.", r->member_epoch < 0 ? "Group" : "Consumer group", STR_ARG(r->group_id));
     return refused;
 }
 

@@ -2,7 +2,7 @@
  *
  *     STABLE      at the target's epoch     stays
  *     UNREVOKED   has not let go yet        stays
- *     otherwise   something to give up      UNREVOKED, at its old epoch (one more, if it was that before: seen on Kafka 4.4.0)
+ *     otherwise   something to give up      UNREVOKED, at its old epoch (of streams groups one more, if it was that before: seen on Kafka 4.4.0)
  *                 some of it is taken       UNRELEASED, at the target's epoch, with what is free
  *                 else                      STABLE, at the target's epoch
  *
@@ -95,7 +95,8 @@ bool reconcile(const struct reconcile *r, struct arena *arena, struct member_pos
     if (holding_count(&revoke) > 0 && (r->owned == NULL || holding_meet(r->owned, &revoke))) {
         ret->revoking = revoke;
         /* One that has just let go for an older target counts as having come a step closer; the newest epoch is further away still. */
-        ret->epoch = now->state == MEMBER_UNREVOKED && now->epoch < INT32_MAX ? now->epoch + 1 : now->epoch;
+        bool closer = r->counts_steps && now->state == MEMBER_UNREVOKED && now->epoch < INT32_MAX;
+        ret->epoch = closer ? now->epoch + 1 : now->epoch;
         ret->state = MEMBER_UNREVOKED;
         return differs(now, ret);
     }

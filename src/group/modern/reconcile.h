@@ -23,6 +23,7 @@ struct reconcile {
     int32_t target_epoch; /* the group's assignment epoch */
     const struct holding *target;
     const struct holding *owned; /* what the member says it has; NULL: it did not say */
+    bool counts_steps;           /* streams: a member that has let go and is told to give up more is an epoch further */
     /* Whether someone else stands in the way of the member taking the unit in that kind. */
     bool (*taken)(const void *ctx, enum unit_kind kind, const struct unit *unit);
     const void *ctx;

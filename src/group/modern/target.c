@@ -121,8 +121,10 @@ static void find_owners(struct owners *o, const struct holding *target)
             mark_all(o, &t->was->slots[i]);
         }
     }
-    /* Seen on Kafka 4.4.0: what the member is giving up itself comes back with a later heartbeat, not with the one that confirms. */
-    mark(o, t->before.revoking.kind[UNITS_ACTIVE], 1u << UNITS_ACTIVE);
+    /* Seen on Kafka 4.4.0: a task that the member is giving up itself comes back with a later heartbeat, not with the one that confirms; a partition at once. */
+    if (t->kind->records->type == GROUP_STREAMS) {
+        mark(o, t->before.revoking.kind[UNITS_ACTIVE], 1u << UNITS_ACTIVE);
+    }
 }
 
 struct search {
@@ -148,6 +150,7 @@ void draft_reconcile(struct draft *t, const struct holding *target, const struct
                           .target_epoch = assignment_epoch(&t->next),
                           .target = &search.target,
                           .owned = owned,
+                          .counts_steps = t->kind->records->type == GROUP_STREAMS,
                           .taken = is_taken,
                           .ctx = &search};
     struct member_position after;

@@ -63,18 +63,17 @@ static void change(struct pool *pool, struct topic_uses *u, struct str topic, in
 {
     bool found;
     int32_t place = place_of(u, topic, &found);
-    struct topic_use *use = &u->v[place];
     if (!found) {
         MUSTER_CHECK(by > 0);
         if (u->count == u->capacity) {
             int32_t capacity = u->capacity == 0 ? 4 : 2 * u->capacity;
             u->v = pool_resize(pool, u->v, (size_t)u->capacity * sizeof *u->v, (size_t)capacity * sizeof *u->v);
             u->capacity = capacity;
-            use = &u->v[place];
         }
-        memmove(use + 1, use, (size_t)(u->count++ - place) * sizeof *use);
-        *use = (struct topic_use){pool_str(pool, topic), 0};
+        memmove(&u->v[place + 1], &u->v[place], (size_t)(u->count++ - place) * sizeof *u->v);
+        u->v[place] = (struct topic_use){pool_str(pool, topic), 0};
     }
+    struct topic_use *use = &u->v[place];
     use->members += by;
     MUSTER_CHECK(use->members >= 0);
     if (use->members == 0) {

@@ -128,8 +128,8 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
 /* ---- members of the new protocols --------------------------------------------------------------------------------------------- */
 
 /* At an earlier epoch than its own a member commits what it has had since then, and no more. */
-static int16_t may_commit_topic(struct decision *d, const struct group *g, const struct asked_topic *topic, const struct modern_slot *member,
-                                int32_t epoch)
+static int16_t may_commit_topic(struct decision *d, const struct group *g, const struct asked_topic *topic,
+                                const struct modern_slot *member, int32_t epoch)
 {
     int16_t error = KAFKA_NONE;
     bool streams = group_type(g) == GROUP_STREAMS;

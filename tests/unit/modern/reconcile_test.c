@@ -50,8 +50,13 @@ static bool step(struct member_position *m, int32_t target_epoch, const char *ta
 {
     struct member_position now = *m;
     struct holding wanted = active(target, 0), has = active(owned != NULL ? owned : "", 0), held = active(others, 0);
-    struct reconcile r = {
-        .now = &now, .target_epoch = target_epoch, .target = &wanted, .owned = owned != NULL ? &has : NULL, .taken = taken, .ctx = &held};
+    struct reconcile r = {.counts_steps = true,
+                          .now = &now,
+                          .target_epoch = target_epoch,
+                          .target = &wanted,
+                          .owned = owned != NULL ? &has : NULL,
+                          .taken = taken,
+                          .ctx = &held};
     return reconcile(&r, &arena, m);
 }
 
