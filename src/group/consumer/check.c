@@ -61,9 +61,6 @@ static struct refused check_join(const consumer_heartbeat *r)
 
 static struct refused check_others(const consumer_heartbeat *r)
 {
-    if (r->member_epoch == -2 && str_is_null(r->instance_id)) {
-        return invalid(STR("InstanceId can't be null."));
-    }
     if (r->member_epoch < -2) {
         return invalid(STR("MemberEpoch is invalid."));
     }
@@ -96,11 +93,22 @@ static struct refused check_assignor(const struct decision *d, const consumer_he
                             .rule = RULE(ASSIGNOR)};
 }
 
-struct refused consumer_check(const struct decision *d, const consumer_heartbeat *r)
+/* Kafka wants the instance id from whoever goes away as a static member; franz-go does not send it, and would keep its slot busy until its session is over.
+ * Here the member's own instance counts. */
+static struct refused check_away(const struct draft *t, const consumer_heartbeat *r)
 {
+    const struct modern_slot *slot = modern_find(t->was, r->member_id);
+    bool names = r->member_epoch != -2 || !str_is_null(r->instance_id);
+    return names || (slot != NULL && !str_is_null(slot->member->instance_id)) ? not_refused() : invalid(STR("InstanceId can't be null."));
+}
+
+struct refused consumer_check(const struct draft *t, const consumer_heartbeat *r)
+{
+    const struct decision *d = t->d;
     struct refused refused = check_ids(d, r);
     if (refused.error == KAFKA_NONE) {
         refused = r->member_epoch == 0 ? check_join(r) : check_others(r);
+        refused = refused.error == KAFKA_NONE ? check_away(t, r) : refused;
     }
     refused = refused.error == KAFKA_NONE ? check_bounds(d, r) : refused;
     return refused.error == KAFKA_NONE ? check_assignor(d, r) : refused;

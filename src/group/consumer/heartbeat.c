@@ -78,7 +78,7 @@ void consumer_decide_heartbeat(struct decision *d)
     const consumer_heartbeat *r = d->op->request;
     struct draft t;
     consumer_draft_open(&t, d, group_find(d->set, d->op->group_id));
-    struct refused refused = consumer_check(d, r);
+    struct refused refused = consumer_check(&t, r);
     if (refused.error == KAFKA_NONE && r->member_epoch != 0 && t.is_new) {
         refused = unknown_group(&t, r);
     }
