@@ -23,6 +23,15 @@ bool str_is_empty(struct str s)
     return s.len <= 0;
 }
 
+bool str_is_blank(struct str s)
+{
+    int32_t at = 0;
+    while (at < s.len && (s.ptr[at] == ' ' || (s.ptr[at] >= '\t' && s.ptr[at] <= '\r'))) {
+        at++;
+    }
+    return s.len >= 0 && at == s.len;
+}
+
 bool str_eq(struct str a, struct str b)
 {
     if (a.len != b.len) {

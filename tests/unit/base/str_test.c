@@ -19,6 +19,17 @@ static void null_and_empty_differ(void **state)
     assert_int_equal(str_cmp(STR_NULL, STR_NULL), 0);
 }
 
+static void blank_is_white_space_alone(void **state)
+{
+    (void)state;
+    assert_false(str_is_blank(STR_NULL));
+    assert_true(str_is_blank(STR("")));
+    assert_true(str_is_blank(STR(" \t\n\v\f\r")));
+    assert_false(str_is_blank(STR(" a ")));
+    assert_false(str_is_blank(STR("\0")));
+    assert_false(str_is_blank(STR("\xc2\xa0"))); /* no-break space */
+}
+
 static void order_is_of_bytes(void **state)
 {
     (void)state;
@@ -84,7 +95,8 @@ static void what_is_no_uuid(void **state)
 int run_str_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_and_empty_differ), cmocka_unit_test(order_is_of_bytes), cmocka_unit_test(uuid_texts),
+        cmocka_unit_test(null_and_empty_differ), cmocka_unit_test(blank_is_white_space_alone),
+        cmocka_unit_test(order_is_of_bytes),     cmocka_unit_test(uuid_texts),
         cmocka_unit_test(uuid_texts_come_back),  cmocka_unit_test(what_is_no_uuid),
     };
     return cmocka_run_group_tests_name("str", tests, NULL, NULL);
