@@ -166,12 +166,16 @@ struct list_check {
     int rc;
 };
 
+/* An entry is kept as the choice is spelt: whoever looks for it later need not care for its case. */
 static void check_entry(void *ctx, struct str entry)
 {
     struct list_check *check = ctx;
-    if (choice_index(check->key->choices, entry) < 0) {
+    int32_t index = choice_index(check->key->choices, entry);
+    if (index < 0) {
         check->rc = refuse_choice(check->key, entry, check->errors);
+        return;
     }
+    memcpy((char *)(uintptr_t)entry.ptr, config_choice(check->key->choices, index).ptr, (size_t)entry.len); /* of the config's own copy */
 }
 
 static int set_text(struct config *c, const struct config_row *key, struct str text, struct buf *errors)

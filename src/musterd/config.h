@@ -22,6 +22,12 @@ enum config_flag {
 
 /* ENUM fields hold these. */
 enum config_rebalance_signal { CONFIG_SIGNAL_HEARTBEAT, CONFIG_SIGNAL_CLOSE };
+enum config_migration_policy {
+    CONFIG_MIGRATION_DISABLED,
+    CONFIG_MIGRATION_DOWNGRADE,
+    CONFIG_MIGRATION_UPGRADE,
+    CONFIG_MIGRATION_BIDIRECTIONAL
+};
 /* log_level holds enum log_level of base.h. */
 
 /* One field per key. Strings and lists are NUL-terminated texts owned by the config (a list still with its commas), never NULL. */

@@ -253,32 +253,52 @@ static int check_required(const struct config *c, struct buf *errors)
     return rc;
 }
 
-/* `low` must not be above `high`; both by name, so that the message cannot be wrong. */
-static int check_order(const struct config *c, const char *low, int64_t factor, const char *high, struct buf *errors)
+static int64_t number_of(const struct config *c, const char *key)
 {
     struct arena scratch;
     arena_init(&scratch, 0);
-    struct str low_text = config_text(c, config_row_find(str_of(low)), &scratch);
-    struct str high_text = config_text(c, config_row_find(str_of(high)), &scratch);
-    int rc = 0;
-    if (strtoll(low_text.ptr, NULL, 10) * factor > strtoll(high_text.ptr, NULL, 10)) {
-        if (factor == 1) {
-            config_complain(errors, "%s: %.*s is more than %s, which is %.*s", low, STR_ARG(low_text), high, STR_ARG(high_text));
-        } else {
-            config_complain(errors, "%s: %.*s, taken %" PRId64 " times, is more than %s, which is %.*s", low, STR_ARG(low_text), factor,
-                            high, STR_ARG(high_text));
-        }
-        rc = MUSTER_E_INVALID;
-    }
+    int64_t number = strtoll(config_text(c, config_row_find(str_of(key)), &scratch).ptr, NULL, 10);
     arena_fini(&scratch);
-    return rc;
+    return number;
+}
+
+/* `low` must not be above `high`; both by name, so that the message cannot be wrong. */
+static int check_order(const struct config *c, const char *low, int64_t factor, const char *high, struct buf *errors)
+{
+    int64_t least = number_of(c, low), most = number_of(c, high);
+    if (least * factor <= most) {
+        return 0;
+    }
+    if (factor == 1) {
+        config_complain(errors, "%s: %" PRId64 " is more than %s, which is %" PRId64, low, least, high, most);
+    } else {
+        config_complain(errors, "%s: %" PRId64 ", taken %" PRId64 " times, is more than %s, which is %" PRId64, low, least, factor, high,
+                        most);
+    }
+    return MUSTER_E_INVALID;
+}
+
+/* Nor may they be equal. */
+static int check_less(const struct config *c, const char *low, const char *high, struct buf *errors)
+{
+    int64_t least = number_of(c, low), most = number_of(c, high);
+    if (least < most) {
+        return 0;
+    }
+    config_complain(errors, "%s: %" PRId64 " is not less than %s, which is %" PRId64, low, least, high, most);
+    return MUSTER_E_INVALID;
 }
 
 /* A node's own values lie within the bounds it sets for groups, as with Kafka. */
-static int check_streams(const struct config *c, struct buf *errors)
+static int check_bounds(const struct config *c, struct buf *errors)
 {
     static const char *const orders[][2] = {
-        {"group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms"},
+        {"group.consumer.min.session.timeout.ms", "group.consumer.session.timeout.ms"},
+        {"group.consumer.session.timeout.ms", "group.consumer.max.session.timeout.ms"},
+        {"group.consumer.min.heartbeat.interval.ms", "group.consumer.heartbeat.interval.ms"},
+        {"group.consumer.heartbeat.interval.ms", "group.consumer.max.heartbeat.interval.ms"},
+        {"group.consumer.min.assignment.interval.ms", "group.consumer.assignment.interval.ms"},
+        {"group.consumer.assignment.interval.ms", "group.consumer.max.assignment.interval.ms"},
         {"group.streams.min.session.timeout.ms", "group.streams.session.timeout.ms"},
         {"group.streams.session.timeout.ms", "group.streams.max.session.timeout.ms"},
         {"group.streams.min.heartbeat.interval.ms", "group.streams.heartbeat.interval.ms"},
@@ -289,12 +309,43 @@ static int check_streams(const struct config *c, struct buf *errors)
         {"group.streams.num.warmup.replicas", "group.streams.max.warmup.replicas"},
         {"group.streams.min.task.offset.interval.ms", "group.streams.task.offset.interval.ms"},
     };
-    int rc = 0;
+    int rc = check_less(c, "group.consumer.heartbeat.interval.ms", "group.consumer.session.timeout.ms", errors);
+    int one = check_less(c, "group.streams.heartbeat.interval.ms", "group.streams.session.timeout.ms", errors);
+    rc = rc < 0 ? rc : one;
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        int one = check_order(c, orders[i][0], 1, orders[i][1], errors);
+        one = check_order(c, orders[i][0], 1, orders[i][1], errors);
         rc = rc < 0 ? rc : one;
     }
     return rc;
+}
+
+struct assignor_reader {
+    struct str v[8];
+    int32_t len;
+    bool repeated;
+};
+
+static void read_assignor(void *ctx, struct str entry)
+{
+    struct assignor_reader *reader = ctx;
+    for (int32_t i = 0; i < reader->len; i++) {
+        reader->repeated = reader->repeated || str_eq(reader->v[i], entry);
+    }
+    if (reader->len < (int32_t)COUNT_OF(reader->v)) {
+        reader->v[reader->len++] = entry;
+    }
+}
+
+/* The first one is everybody's who names none, so there has to be one. */
+static int check_assignors(const char *key, const char *list, struct buf *errors)
+{
+    struct assignor_reader reader = {0};
+    config_each_entry(list, read_assignor, &reader);
+    if (reader.len > 0 && !reader.repeated) {
+        return 0;
+    }
+    config_complain(errors, reader.repeated ? "%s: names one twice" : "%s: names none", key);
+    return MUSTER_E_INVALID;
 }
 
 int config_validate(const struct config *c, struct buf *errors)
@@ -306,7 +357,9 @@ int config_validate(const struct config *c, struct buf *errors)
         check_endpoint("muster.peer.listener", c->peer_listener, errors),
         check_endpoint("muster.admin.listener", c->admin_listener, errors),
         check_order(c, "group.min.session.timeout.ms", 1, "group.max.session.timeout.ms", errors),
-        check_streams(c, errors),
+        check_bounds(c, errors),
+        check_assignors("group.consumer.assignors", c->consumer_assignors, errors),
+        check_assignors("group.streams.assignors", c->streams_assignors, errors),
         check_order(c, "muster.heartbeat.interval.ms", 2, "muster.election.timeout.ms", errors),
         check_order(c, "muster.entry.max.bytes", 2, "muster.log.segment.bytes", errors),
     };

@@ -21,7 +21,6 @@ static const struct {
     {"log.dirs", "it is muster.data.dir here"},
     {"controller.quorum.voters", "it is muster.peers here"},
     {"controller.quorum.bootstrap.servers", "it is muster.peers here"},
-    {"group.consumer.*", "groups of the consumer protocol are not served yet"},
     {"group.share.*", "share groups are not served"},
     {"transaction.*", "transactions are not served yet"},
     {"process.roles", "every node here does everything"},

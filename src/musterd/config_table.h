@@ -69,7 +69,7 @@ INT32(connection_max_inflight, "muster.connection.max.inflight", 1000, 1, 100000
       "Requests of one connection that may be unanswered at once; beyond that its socket is not read until an answer has left.")
 
 INT32(request_max_groups, "muster.request.max.groups", 50000, 1, 1000000, NONE,
-      "Groups that one request may name (DescribeGroups, DeleteGroups, OffsetFetch, FindCoordinator). One that names more closes its connection, "
+      "Groups that one request may name (all requests that describe groups, DeleteGroups, OffsetFetch, FindCoordinator). One that names more closes its connection, "
       "as one that is longer than socket.request.max.bytes does.")
 INT64(queued_max_request_bytes, "queued.max.request.bytes", 268435456, -1, 1125899906842624, NONE,
       "Memory that requests which have arrived, whole or in part, may take together; beyond it sockets are not read. -1, Kafka's default: no limit.")
@@ -80,8 +80,8 @@ STRING(rack, "broker.rack", "", NONE,
 
 SECTION(classic, "Classic groups")
 
-LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic,streams", "classic|streams", NONE,
-      "Group protocols this node serves; classic is served whether it is named or not. Kafka's default also names consumer, which is not served yet.")
+LIST(rebalance_protocols, "group.coordinator.rebalance.protocols", "classic,consumer,streams", "classic|consumer|streams", NONE,
+      "Group protocols this node serves; classic is served whether it is named or not.")
 INT32(group_initial_rebalance_delay_ms, "group.initial.rebalance.delay.ms", 3000, 0, 2147483647, NONE,
       "How long the first rebalance of an empty group waits for more members; each that comes prolongs it up to the rebalance timeout.")
 INT32(group_min_session_timeout_ms, "group.min.session.timeout.ms", 6000, 1, 2147483647, NONE,
@@ -98,6 +98,52 @@ BOOL(classic_rebalance_on_partition_change, "muster.classic.rebalance.on.partiti
       "Rebalance a group when a topic it subscribes to changes its partitions. With Kafka the group's leader notices by itself, some time later.")
 ENUM(classic_rebalance_signal, "muster.classic.rebalance.signal", "heartbeat", "heartbeat|close", NONE,
       "How members learn of a rebalance: by the answer of their next heartbeat, as with Kafka, or by the close of their connection, which is sooner.")
+
+SECTION(modern, "Groups whose assignment the coordinator makes: consumer groups and streams groups")
+
+BOOL(adaptive_enabled, "muster.group.heartbeat.adaptive", true, NONE,
+      "Ask a member that has to give something up, or waits for what others give up, for its next heartbeat soon, so that a group settles in fractions "
+      "of a second. A settled member keeps its heartbeat interval. Members of a group that is settled cost nothing more.")
+INT32(adaptive_floor_ms, "muster.group.heartbeat.adaptive.floor.ms", 500, 1, 2147483647, NONE,
+      "The shortest interval that such a member is told.")
+INT32(adaptive_rate, "muster.group.heartbeat.adaptive.rate", 1000, 1, 1000000, NONE,
+      "Heartbeats a second that all such members of one group may come to; of a larger group each is told a longer interval, up to its heartbeat interval.")
+INT32(max_subscribed_topics, "muster.group.max.subscribed.topics", 10000, 1, 1000000, NONE,
+      "Topics one member of a consumer group may name in its subscription.")
+INT32(max_regexes, "muster.group.max.regexes", 100, 1, 100000, NONE,
+      "Different regular expressions the members of one consumer group may subscribe to.")
+
+SECTION(consumer, "Consumer groups (the consumer protocol, KIP-848)")
+
+INT32(consumer_session_timeout_ms, "group.consumer.session.timeout.ms", 45000, 1, 2147483647, NONE,
+      "A member that was not heard of for this long is dropped. This and what follows is what groups have that set nothing of their own.")
+INT32(consumer_heartbeat_interval_ms, "group.consumer.heartbeat.interval.ms", 5000, 1, 2147483647, NONE,
+      "How often members are told to send a heartbeat.")
+INT32(consumer_assignment_interval_ms, "group.consumer.assignment.interval.ms", 1000, 0, 2147483647, NONE,
+      "Least time between two assignments of a group's partitions; changes meanwhile wait for the next one.")
+INT32(consumer_min_session_timeout_ms, "group.consumer.min.session.timeout.ms", 45000, 1, 2147483647, NONE,
+      "Smallest session timeout a group may set for itself.")
+INT32(consumer_max_session_timeout_ms, "group.consumer.max.session.timeout.ms", 60000, 1, 2147483647, NONE,
+      "Largest session timeout a group may set for itself.")
+INT32(consumer_min_heartbeat_interval_ms, "group.consumer.min.heartbeat.interval.ms", 5000, 1, 2147483647, NONE,
+      "Smallest heartbeat interval a group may set for itself.")
+INT32(consumer_max_heartbeat_interval_ms, "group.consumer.max.heartbeat.interval.ms", 15000, 1, 2147483647, NONE,
+      "Largest heartbeat interval a group may set for itself.")
+INT32(consumer_min_assignment_interval_ms, "group.consumer.min.assignment.interval.ms", 0, 0, 2147483647, NONE,
+      "Smallest assignment interval a group may set for itself.")
+INT32(consumer_max_assignment_interval_ms, "group.consumer.max.assignment.interval.ms", 15000, 0, 2147483647, NONE,
+      "Largest assignment interval a group may set for itself.")
+INT32(consumer_max_size, "group.consumer.max.size", 2147483647, 1, 2147483647, NONE,
+      "Members one group may have, those of the classic protocol among them.")
+LIST(consumer_assignors, "group.consumer.assignors", "uniform,range", "uniform|range", NONE,
+      "Assignors that members may name. The first is that of members which name none.")
+ENUM(consumer_migration_policy, "group.consumer.migration.policy", "bidirectional", "disabled|downgrade|upgrade|bidirectional", NONE,
+      "Which groups change their protocol while members run: classic ones that a member of the consumer protocol joins (upgrade), consumer groups whose "
+      "last such member leaves (downgrade), both or none.")
+INT32(consumer_regex_refresh_interval_ms, "group.consumer.regex.refresh.interval.ms", 600000, 10000, 2147483647, NONE,
+      "Regular expressions are matched against the topics again after this time, and whenever topics are made or deleted.")
+BOOL(consumer_assignor_offload_enable, "group.consumer.assignor.offload.enable", true, NONE,
+      "Work out large assignments beside the loop.")
 
 SECTION(streams, "Streams groups")
 

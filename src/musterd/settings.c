@@ -11,6 +11,59 @@ static int64_t share(int64_t total, int32_t shards)
     return (total + shards - 1) / shards;
 }
 
+static struct streams_settings settings_streams(const struct config *c)
+{
+    return (struct streams_settings){
+        .session_timeout_ms = c->streams_session_timeout_ms,
+        .heartbeat_interval_ms = c->streams_heartbeat_interval_ms,
+        .assignment_interval_ms = c->streams_assignment_interval_ms,
+        .initial_rebalance_delay_ms = c->streams_initial_rebalance_delay_ms,
+        .min_session_timeout_ms = c->streams_min_session_timeout_ms,
+        .max_session_timeout_ms = c->streams_max_session_timeout_ms,
+        .min_heartbeat_interval_ms = c->streams_min_heartbeat_interval_ms,
+        .max_heartbeat_interval_ms = c->streams_max_heartbeat_interval_ms,
+        .min_assignment_interval_ms = c->streams_min_assignment_interval_ms,
+        .max_assignment_interval_ms = c->streams_max_assignment_interval_ms,
+        .max_standby_replicas = c->streams_max_standby_replicas,
+        .max_warmup_replicas = c->streams_max_warmup_replicas,
+        .min_task_offset_interval_ms = c->streams_min_task_offset_interval_ms,
+        .max_size = c->streams_max_size,
+        .num_standby_replicas = c->streams_num_standby_replicas,
+        .num_warmup_replicas = c->streams_num_warmup_replicas,
+        .acceptable_recovery_lag = c->streams_acceptable_recovery_lag,
+        .task_offset_interval_ms = c->streams_task_offset_interval_ms,
+        .rack_aware_assignment_tags = str_of(c->streams_rack_aware_assignment_tags),
+        .assignor_offload = c->streams_assignor_offload_enable,
+        .initialize_timeout_ms = c->streams_initialize_timeout_ms,
+        .max_subtopologies = c->streams_max_subtopologies,
+        .max_topology_topics = c->streams_max_topology_topics,
+    };
+}
+
+static struct consumer_settings settings_consumer(const struct config *c)
+{
+    int32_t policy = c->consumer_migration_policy; /* enum config_migration_policy */
+    return (struct consumer_settings){
+        .session_timeout_ms = c->consumer_session_timeout_ms,
+        .heartbeat_interval_ms = c->consumer_heartbeat_interval_ms,
+        .assignment_interval_ms = c->consumer_assignment_interval_ms,
+        .min_session_timeout_ms = c->consumer_min_session_timeout_ms,
+        .max_session_timeout_ms = c->consumer_max_session_timeout_ms,
+        .min_heartbeat_interval_ms = c->consumer_min_heartbeat_interval_ms,
+        .max_heartbeat_interval_ms = c->consumer_max_heartbeat_interval_ms,
+        .min_assignment_interval_ms = c->consumer_min_assignment_interval_ms,
+        .max_assignment_interval_ms = c->consumer_max_assignment_interval_ms,
+        .max_size = c->consumer_max_size,
+        .assignors = str_of(c->consumer_assignors),
+        .assignor_offload = c->consumer_assignor_offload_enable,
+        .regex_refresh_interval_ms = c->consumer_regex_refresh_interval_ms,
+        .upgrade = policy == CONFIG_MIGRATION_UPGRADE || policy == CONFIG_MIGRATION_BIDIRECTIONAL,
+        .downgrade = policy == CONFIG_MIGRATION_DOWNGRADE || policy == CONFIG_MIGRATION_BIDIRECTIONAL,
+        .max_subscribed_topics = c->max_subscribed_topics,
+        .max_regexes = c->max_regexes,
+    };
+}
+
 void settings_group(const struct config *c, size_t node_count, struct group_settings *ret)
 {
     *ret = (struct group_settings){
@@ -27,32 +80,9 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .max_topics = c->max_topics,
         .node_count = (int32_t)node_count,
         .commit_owned_only = c->classic_commit_owned_only,
-        .streams =
-            {
-                .session_timeout_ms = c->streams_session_timeout_ms,
-                .heartbeat_interval_ms = c->streams_heartbeat_interval_ms,
-                .assignment_interval_ms = c->streams_assignment_interval_ms,
-                .initial_rebalance_delay_ms = c->streams_initial_rebalance_delay_ms,
-                .min_session_timeout_ms = c->streams_min_session_timeout_ms,
-                .max_session_timeout_ms = c->streams_max_session_timeout_ms,
-                .min_heartbeat_interval_ms = c->streams_min_heartbeat_interval_ms,
-                .max_heartbeat_interval_ms = c->streams_max_heartbeat_interval_ms,
-                .min_assignment_interval_ms = c->streams_min_assignment_interval_ms,
-                .max_assignment_interval_ms = c->streams_max_assignment_interval_ms,
-                .max_standby_replicas = c->streams_max_standby_replicas,
-                .max_warmup_replicas = c->streams_max_warmup_replicas,
-                .min_task_offset_interval_ms = c->streams_min_task_offset_interval_ms,
-                .max_size = c->streams_max_size,
-                .num_standby_replicas = c->streams_num_standby_replicas,
-                .num_warmup_replicas = c->streams_num_warmup_replicas,
-                .acceptable_recovery_lag = c->streams_acceptable_recovery_lag,
-                .task_offset_interval_ms = c->streams_task_offset_interval_ms,
-                .rack_aware_assignment_tags = str_of(c->streams_rack_aware_assignment_tags),
-                .assignor_offload = c->streams_assignor_offload_enable,
-                .initialize_timeout_ms = c->streams_initialize_timeout_ms,
-                .max_subtopologies = c->streams_max_subtopologies,
-                .max_topology_topics = c->streams_max_topology_topics,
-            },
+        .streams = settings_streams(c),
+        .consumer = settings_consumer(c),
+        .adaptive = {.enabled = c->adaptive_enabled, .floor_ms = c->adaptive_floor_ms, .rate = c->adaptive_rate},
         .rebalance_on_partition_change = c->classic_rebalance_on_partition_change,
         .max_groups = share(c->max_groups, c->shards),
         .max_members = share(c->max_members, c->shards),

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-#include "config.h"
+#include "group_defaults.h"
+#include "settings.h"
 
 #define BASE                                                                                                                               \
     "node.id=2\n"                                                                                                                          \
@@ -136,7 +137,7 @@ static void wrong_lines_are_all_named(void **state)
                               "muster.shards=8\n"
                               "muster.shards=9\n"
                               "num.partitions=99999999999999999999\n"
-                              "group.coordinator.rebalance.protocols=classic,consumer\n"
+                              "group.coordinator.rebalance.protocols=classic,share\n"
                               "num.partitions=\n"),
                      MUSTER_E_INVALID);
     assert_string_equal(messages(f), "f:1: node.id: 'two' is not a number\n"
@@ -144,7 +145,7 @@ static void wrong_lines_are_all_named(void **state)
                                      "f:4: muster.fast.failover: 'maybe' is not one of true|false\n"
                                      "f:6: muster.shards: was already set in line 5\n"
                                      "f:7: num.partitions: 99999999999999999999 is out of range, which is 1 to 100000\n"
-                                     "f:8: group.coordinator.rebalance.protocols: 'consumer' is not one of classic|streams\n"
+                                     "f:8: group.coordinator.rebalance.protocols: 'share' is not one of classic|consumer|streams\n"
                                      "f:9: num.partitions: was already set in line 7\n");
     assert_int_equal(f->config.shards, 8);
 }
@@ -160,8 +161,9 @@ static void unknown_keys_get_a_suggestion(void **state)
         {"muster.datadir", "unknown key 'muster.datadir': did you mean 'muster.data.dir'?\n"},
         {"broker.id", "unknown key 'broker.id': it is node.id here\n"},
         {"log.dirs", "unknown key 'log.dirs': it is muster.data.dir here\n"},
-        {"group.consumer.session.timeout.ms",
-         "unknown key 'group.consumer.session.timeout.ms': groups of the consumer protocol are not served yet\n"},
+        {"group.consumer.session.timeouts.ms",
+         "unknown key 'group.consumer.session.timeouts.ms': did you mean 'group.consumer.session.timeout.ms'?\n"},
+        {"group.share.session.timeout.ms", "unknown key 'group.share.session.timeout.ms': share groups are not served\n"},
         {"group.streams.max.sizes", "unknown key 'group.streams.max.sizes': did you mean 'group.streams.max.size'?\n"},
         {"completely.different.from.all", "unknown key 'completely.different.from.all'\n"},
         {"", "unknown key ''\n"},
@@ -250,9 +252,9 @@ static void streams_settings_are_judged_together(void **state)
          "group.streams.session.timeout.ms: 60001 is more than group.streams.max.session.timeout.ms, which is 60000\n"},
         {"group.streams.heartbeat.interval.ms", "4999",
          "group.streams.min.heartbeat.interval.ms: 5000 is more than group.streams.heartbeat.interval.ms, which is 4999\n"},
-        {"group.streams.heartbeat.interval.ms", "45001",
-         "group.streams.heartbeat.interval.ms: 45001 is more than group.streams.session.timeout.ms, which is 45000\n"
-         "group.streams.heartbeat.interval.ms: 45001 is more than group.streams.max.heartbeat.interval.ms, which is 15000\n"},
+        {"group.streams.heartbeat.interval.ms", "45000",
+         "group.streams.heartbeat.interval.ms: 45000 is not less than group.streams.session.timeout.ms, which is 45000\n"
+         "group.streams.heartbeat.interval.ms: 45000 is more than group.streams.max.heartbeat.interval.ms, which is 15000\n"},
         {"group.streams.min.assignment.interval.ms", "1001",
          "group.streams.min.assignment.interval.ms: 1001 is more than group.streams.assignment.interval.ms, which is 1000\n"},
         {"group.streams.assignment.interval.ms", "16000",
@@ -265,6 +267,74 @@ static void streams_settings_are_judged_together(void **state)
          "group.streams.min.task.offset.interval.ms: 15000 is more than group.streams.task.offset.interval.ms, which is 14999\n"},
     };
     are_bad(*state, cases, COUNT_OF(cases));
+}
+
+static void consumer_settings_are_judged_together(void **state)
+{
+    static const struct bad_line cases[] = {
+        {"group.consumer.session.timeout.ms", "44999",
+         "group.consumer.min.session.timeout.ms: 45000 is more than group.consumer.session.timeout.ms, which is 44999\n"},
+        {"group.consumer.session.timeout.ms", "60001",
+         "group.consumer.session.timeout.ms: 60001 is more than group.consumer.max.session.timeout.ms, which is 60000\n"},
+        {"group.consumer.heartbeat.interval.ms", "4999",
+         "group.consumer.min.heartbeat.interval.ms: 5000 is more than group.consumer.heartbeat.interval.ms, which is 4999\n"},
+        {"group.consumer.heartbeat.interval.ms", "45000",
+         "group.consumer.heartbeat.interval.ms: 45000 is not less than group.consumer.session.timeout.ms, which is 45000\n"
+         "group.consumer.heartbeat.interval.ms: 45000 is more than group.consumer.max.heartbeat.interval.ms, which is 15000\n"},
+        {"group.consumer.min.assignment.interval.ms", "1001",
+         "group.consumer.min.assignment.interval.ms: 1001 is more than group.consumer.assignment.interval.ms, which is 1000\n"},
+        {"group.consumer.assignment.interval.ms", "16000",
+         "group.consumer.assignment.interval.ms: 16000 is more than group.consumer.max.assignment.interval.ms, which is 15000\n"},
+        {"group.consumer.assignors", "", "group.consumer.assignors: names none\n"},
+        {"group.consumer.assignors", "range, uniform,Range", "group.consumer.assignors: names one twice\n"},
+        {"group.streams.assignors", "", "group.streams.assignors: names none\n"},
+    };
+    are_bad(*state, cases, COUNT_OF(cases));
+}
+
+/* Whatever the case they came in. */
+static void lists_keep_the_words_that_they_may_hold(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(parse(f, "group.coordinator.rebalance.protocols=Classic, STREAMS\ngroup.consumer.assignors=Range\n"), 0);
+    assert_string_equal(f->config.rebalance_protocols, "classic, streams");
+    assert_string_equal(f->config.consumer_assignors, "range");
+    assert_int_equal(config_set(&f->config, STR("group.consumer.migration.policy"), STR("UPGRADE"), &f->errors), 0);
+    assert_int_equal(f->config.consumer_migration_policy, CONFIG_MIGRATION_UPGRADE);
+}
+
+/* What the worlds of other tests take for granted is what a node has that was configured with nothing. */
+static void settings_follow_the_keys(void **state)
+{
+    struct fixture *f = *state;
+    struct group_settings s, d = group_defaults();
+    settings_group(&f->config, 3, &s);
+#define SAME(field) assert_int_equal(s.field, d.field)
+    SAME(initial_rebalance_delay_ms), SAME(min_session_timeout_ms), SAME(max_session_timeout_ms), SAME(new_member_join_timeout_ms);
+    SAME(group_max_size), SAME(offset_metadata_max_bytes), SAME(offsets_retention_ms), SAME(default_partitions);
+    SAME(default_replication_factor), SAME(max_partitions_per_topic), SAME(max_topics), SAME(node_count), SAME(commit_owned_only);
+    SAME(rebalance_on_partition_change), SAME(adaptive.enabled), SAME(adaptive.floor_ms), SAME(adaptive.rate);
+    SAME(streams.session_timeout_ms), SAME(streams.min_session_timeout_ms), SAME(streams.max_session_timeout_ms);
+    SAME(streams.heartbeat_interval_ms), SAME(streams.min_heartbeat_interval_ms), SAME(streams.max_heartbeat_interval_ms);
+    SAME(streams.assignment_interval_ms), SAME(streams.min_assignment_interval_ms), SAME(streams.max_assignment_interval_ms);
+    SAME(streams.initial_rebalance_delay_ms), SAME(streams.max_size), SAME(streams.num_standby_replicas);
+    SAME(streams.max_standby_replicas), SAME(streams.num_warmup_replicas), SAME(streams.max_warmup_replicas);
+    SAME(streams.acceptable_recovery_lag), SAME(streams.task_offset_interval_ms), SAME(streams.min_task_offset_interval_ms);
+    SAME(streams.assignor_offload), SAME(streams.initialize_timeout_ms), SAME(streams.max_subtopologies);
+    SAME(streams.max_topology_topics), SAME(consumer.max_subscribed_topics), SAME(consumer.max_regexes);
+    SAME(consumer.session_timeout_ms), SAME(consumer.min_session_timeout_ms), SAME(consumer.max_session_timeout_ms);
+    SAME(consumer.heartbeat_interval_ms), SAME(consumer.min_heartbeat_interval_ms), SAME(consumer.max_heartbeat_interval_ms);
+    SAME(consumer.assignment_interval_ms), SAME(consumer.min_assignment_interval_ms), SAME(consumer.max_assignment_interval_ms);
+    SAME(consumer.max_size), SAME(consumer.assignor_offload), SAME(consumer.regex_refresh_interval_ms);
+    SAME(consumer.upgrade), SAME(consumer.downgrade);
+#undef SAME
+    assert_true(str_eq(s.streams.rack_aware_assignment_tags, d.streams.rack_aware_assignment_tags));
+    assert_true(str_eq(s.consumer.assignors, d.consumer.assignors));
+    assert_int_equal(s.max_groups, 125000); /* a shard's share */
+    assert_int_equal(config_set(&f->config, STR("group.consumer.migration.policy"), STR("downgrade"), &f->errors), 0);
+    settings_group(&f->config, 3, &s);
+    assert_false(s.consumer.upgrade);
+    assert_true(s.consumer.downgrade);
 }
 
 static void addresses_are_taken_apart(void **state)
@@ -420,6 +490,9 @@ int main(void)
         CASE(required_keys_are_required),
         CASE(keys_are_judged_together),
         CASE(streams_settings_are_judged_together),
+        CASE(consumer_settings_are_judged_together),
+        CASE(lists_keep_the_words_that_they_may_hold),
+        CASE(settings_follow_the_keys),
         CASE(addresses_are_taken_apart),
         CASE(endpoints_of_no_use_are_refused),
         CASE(a_dump_reads_back_as_the_same),
