@@ -1,5 +1,5 @@
 /* api_versions.c: ApiVersions (18), the first thing a client asks. KIP-511: the name and version of its software; KIP-1242: the cluster and node
- * it believes to talk to. group.version is not announced: consumer groups (KIP-848) are not served yet. */
+ * it believes to talk to. */
 #include "internal.h"
 
 static bool is_alphanumeric(char c)
@@ -48,16 +48,27 @@ static struct api_versions_response_api_version version_of(int16_t key)
     return (struct api_versions_response_api_version){key, min_version, message->max_version};
 }
 
+static void add_feature(const struct api_request *r, struct api_versions_response *response, struct str name)
+{
+    struct api_versions_response_supported_feature_key supported = {name, 0, 1};
+    if (r->version >= 4) {
+        response->supported_features.v[response->supported_features.len++] = supported;
+    }
+    response->finalized_features.v[response->finalized_features.len++] = (struct api_versions_response_finalized_feature_key){name, 1, 1};
+    response->finalized_features_epoch = 0;
+}
+
 /* KIP-584. A level that nobody announces counts as 0. Versions before 4 cannot show a range that begins there (KAFKA-17011). */
 static void add_features(struct api_request *r, struct api_versions_response *response)
 {
-    response->supported_features.len = r->version >= 4;
-    response->supported_features.v = ARENA_NEW(r->arena, struct api_versions_response_supported_feature_key, 1);
-    response->supported_features.v[0] = (struct api_versions_response_supported_feature_key){STR("streams.version"), 0, 1};
-    response->finalized_features_epoch = 0;
-    response->finalized_features.len = 1;
-    response->finalized_features.v = ARENA_NEW(r->arena, struct api_versions_response_finalized_feature_key, 1);
-    response->finalized_features.v[0] = (struct api_versions_response_finalized_feature_key){STR("streams.version"), 1, 1};
+    response->supported_features.v = ARENA_NEW(r->arena, struct api_versions_response_supported_feature_key, 2);
+    response->finalized_features.v = ARENA_NEW(r->arena, struct api_versions_response_finalized_feature_key, 2);
+    if (r->api->options.consumer_groups) {
+        add_feature(r, response, STR("group.version"));
+    }
+    if (r->api->options.streams_groups) {
+        add_feature(r, response, STR("streams.version"));
+    }
 }
 
 void api_api_versions(struct api_request *r)
@@ -70,9 +81,7 @@ void api_api_versions(struct api_request *r)
         for (size_t i = 0; i < api_row_count; i++) {
             response->api_keys.v[i] = version_of(api_rows[i].key);
         }
-        if (r->api->options.streams_groups) {
-            add_features(r, response);
-        }
+        add_features(r, response);
     } else {
         r->api->stats.error_by_key[r->row_idx]++;
     }

@@ -30,6 +30,8 @@ const struct api_row api_rows[] = {
     {API_KEY_LIST_PARTITION_REASSIGNMENTS, false, api_list_partition_reassignments},
     {API_KEY_OFFSET_DELETE, false, api_offset_delete},
     {API_KEY_DESCRIBE_CLUSTER, false, api_describe_cluster},
+    {API_KEY_CONSUMER_GROUP_HEARTBEAT, false, api_consumer_group_heartbeat},
+    {API_KEY_CONSUMER_GROUP_DESCRIBE, false, api_consumer_group_describe},
     {API_KEY_LIST_CONFIG_RESOURCES, false, api_list_config_resources},
     {API_KEY_DESCRIBE_TOPIC_PARTITIONS, false, api_describe_topic_partitions},
     {API_KEY_STREAMS_GROUP_HEARTBEAT, false, api_streams_group_heartbeat},

@@ -34,19 +34,37 @@ static bool needs_group_id(enum group_op_kind kind)
     return kind == GROUP_JOIN || kind == GROUP_SYNC || kind == GROUP_HEARTBEAT || kind == GROUP_LEAVE;
 }
 
-static void refuse_here(struct api_request *r, int16_t error)
+/* 0, or the error with which any node refuses requests of that kind. */
+static int16_t not_served(const struct api *a, enum group_op_kind kind)
+{
+    switch (kind) {
+    case GROUP_STREAMS_HEARTBEAT:
+    case GROUP_STREAMS_DESCRIBE:
+    case GROUP_STREAMS_INITIALIZE:
+    case GROUP_STREAMS_DESCRIPTION:
+        return a->options.streams_groups ? KAFKA_NONE : KAFKA_UNSUPPORTED_VERSION;
+    case GROUP_CONSUMER_HEARTBEAT:
+    case GROUP_CONSUMER_DESCRIBE:
+        return a->options.consumer_groups ? KAFKA_NONE : KAFKA_UNSUPPORTED_VERSION;
+    default:
+        return KAFKA_NONE;
+    }
+}
+
+static const void *refusal(struct api_request *r, const struct coord_request *c, int16_t error)
 {
     struct group_out out;
-    group_refuse(&r->coord.op, error, r->arena, &out);
+    group_refuse(&c->op, error, r->arena, &out);
     r->api->stats.error_by_key[r->row_idx]++;
-    api_answer(r, out.answer);
+    return out.answer;
 }
 
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id)
 {
     api_fill_coord(r, &r->coord, kind, group_id, r->request);
-    if (needs_group_id(kind) && group_id.len == 0) {
-        refuse_here(r, KAFKA_INVALID_GROUP_ID);
+    int16_t error = needs_group_id(kind) && group_id.len == 0 ? KAFKA_INVALID_GROUP_ID : not_served(r->api, kind);
+    if (error != KAFKA_NONE) {
+        api_answer(r, refusal(r, &r->coord, error));
         return;
     }
     r->coord.done = group_done;
@@ -55,16 +73,6 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
     r->api->submitted = true;
     api_ref(r);
     coord_submit(r->api->coord, &r->coord);
-}
-
-void api_streams_group(struct api_request *r, enum group_op_kind kind, struct str group_id)
-{
-    if (r->api->options.streams_groups) {
-        api_group(r, kind, group_id);
-    } else {
-        api_fill_coord(r, &r->coord, kind, group_id, r->request);
-        refuse_here(r, KAFKA_UNSUPPORTED_VERSION);
-    }
 }
 
 /* ---- many groups ---- */
@@ -135,8 +143,13 @@ static void part_done(struct coord_request *c, int16_t error, const void *answer
 static void ask_part(struct api_request *r, struct api_part *part, int32_t idx)
 {
     const struct api_fan *fan = r->fan;
-    *part = (struct api_part){.whole = r, .idx = idx, .busy = true};
+    int16_t error = not_served(r->api, fan->kind);
+    *part = (struct api_part){.whole = r, .idx = idx, .busy = error == KAFKA_NONE};
     api_fill_coord(r, &part->coord, fan->kind, fan->group_of(r, idx), fan->request_of != NULL ? fan->request_of(r, idx) : NULL);
+    if (error != KAFKA_NONE) {
+        fan->answers[idx] = refusal(r, &part->coord, error);
+        return;
+    }
     part->coord.done = part_done;
     part->coord.ctx = part;
     r->fan->parts_left++;

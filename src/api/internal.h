@@ -170,9 +170,8 @@ void *api_response(struct api_request *r);                        /* an initiali
 
 /* ---- group.c: requests about groups ---- */
 void api_fill_coord(struct api_request *r, struct coord_request *c, enum group_op_kind kind, struct str group_id, const void *request);
-void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id); /* answers with what coord says */
-/* The same; refused where streams groups are not served. */
-void api_streams_group(struct api_request *r, enum group_op_kind kind, struct str group_id);
+/* Answers with what coord says; what belongs to a protocol that is not served is refused here. */
+void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id);
 /* Whether so many groups are more than one request may name; then its connection is closed. */
 bool api_too_many_groups(struct api_request *r, int32_t count);
 /* The same question about many groups: group_of names each, join makes the answer of r->fan->answers. */
@@ -235,7 +234,7 @@ api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group
     api_describe_cluster, api_describe_topic_partitions, api_describe_configs, api_list_config_resources, api_list_partition_reassignments,
     api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard,
     api_streams_group_heartbeat, api_streams_group_describe, api_streams_group_topology_description_update, api_streams_group_initialize,
-    api_streams_group_topology;
+    api_streams_group_topology, api_consumer_group_heartbeat, api_consumer_group_describe;
 /* A version of ApiVersions that this server does not know: the one case in which a client gets an answer all the same. */
 void api_versions_unsupported(struct api_request *r);
 bool api_versions_header_is_whole(struct bytes frame);

@@ -4,5 +4,5 @@
 void api_streams_group_initialize(struct api_request *r)
 {
     const struct streams_group_initialize_request *request = r->request;
-    api_streams_group(r, GROUP_STREAMS_INITIALIZE, request->group_id);
+    api_group(r, GROUP_STREAMS_INITIALIZE, request->group_id);
 }

@@ -4,5 +4,5 @@
 void api_streams_group_topology_description_update(struct api_request *r)
 {
     const struct streams_group_topology_description_update_request *request = r->request;
-    api_streams_group(r, GROUP_STREAMS_DESCRIPTION, request->group_id);
+    api_group(r, GROUP_STREAMS_DESCRIPTION, request->group_id);
 }

@@ -141,7 +141,8 @@ static int open_api(struct server *s)
         .peers = peers,
         .peer_count = s->identity.peer_count,
         .auto_create_topics = c->auto_create_topics_enable,
-        .streams_groups = strstr(c->rebalance_protocols, "streams") != NULL, /* one of two words */
+        .consumer_groups = strstr(c->rebalance_protocols, "consumer") != NULL, /* one of three words */
+        .streams_groups = strstr(c->rebalance_protocols, "streams") != NULL,
         .apply_wait_us = (int64_t)c->catalog_apply_wait_ms * 1000,
         .request_max_groups = c->request_max_groups,
     };

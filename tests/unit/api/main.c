@@ -9,5 +9,6 @@ int main(void)
     failed += _cmocka_run_group_tests("data", data_tests, data_test_count, NULL, NULL);
     failed += _cmocka_run_group_tests("forward", forward_tests, forward_test_count, NULL, NULL);
     failed += _cmocka_run_group_tests("streams", streams_tests, streams_test_count, NULL, NULL);
+    failed += _cmocka_run_group_tests("consumer", consumer_tests, consumer_test_count, NULL, NULL);
     return failed;
 }

@@ -6,11 +6,11 @@
 /* Kafka 4.4 accepts these; whoever changes a schema has to change this table, too. */
 static const struct {
     int16_t key, min, max;
-} ranges[] = {{0, 3, 13},    {1, 4, 18},    {2, 1, 11},    {3, 0, 13},    {8, 2, 10},   {9, 1, 10}, {10, 0, 6},    {11, 0, 9},
-              {12, 0, 4},    {13, 0, 5},    {14, 0, 5},    {15, 0, 6},    {16, 0, 5},   {18, 0, 5}, {19, 2, 7},    {20, 1, 6},
-              {22, 0, 5},    {23, 2, 4},    {32, 1, 4},    {37, 0, 3},    {42, 0, 3},   {44, 0, 1}, {46, 0, 0},    {47, 0, 0},
-              {60, 0, 2},    {74, 0, 1},    {75, 0, 0},    {88, 0, 1},    {89, 0, 1},   {93, 0, 0}, {20000, 0, 0}, {20001, 0, 0},
-              {20002, 0, 0}, {20003, 0, 0}, {20005, 0, 0}, {20006, 0, 0}, {20007, 0, 0}};
+} ranges[] = {{0, 3, 13},    {1, 4, 18},    {2, 1, 11},    {3, 0, 13},    {8, 2, 10},    {9, 1, 10},    {10, 0, 6},   {11, 0, 9},
+              {12, 0, 4},    {13, 0, 5},    {14, 0, 5},    {15, 0, 6},    {16, 0, 5},    {18, 0, 5},    {19, 2, 7},   {20, 1, 6},
+              {22, 0, 5},    {23, 2, 4},    {32, 1, 4},    {37, 0, 3},    {42, 0, 3},    {44, 0, 1},    {46, 0, 0},   {47, 0, 0},
+              {60, 0, 2},    {68, 0, 1},    {69, 0, 1},    {74, 0, 1},    {75, 0, 0},    {88, 0, 1},    {89, 0, 1},   {93, 0, 0},
+              {20000, 0, 0}, {20001, 0, 0}, {20002, 0, 0}, {20003, 0, 0}, {20005, 0, 0}, {20006, 0, 0}, {20007, 0, 0}};
 
 static struct api_versions_request versions_request(void)
 {
@@ -34,16 +34,17 @@ static void test_version_ranges(void **state)
             assert_int_equal(response->api_keys.v[i].min_version, ranges[i].key == API_KEY_PRODUCE ? 0 : ranges[i].min);
             assert_int_equal(response->api_keys.v[i].max_version, ranges[i].max);
         }
-        assert_int_equal(response->supported_features.len, version >= 4);
-        assert_int_equal(response->finalized_features.len, version >= 3);
+        assert_int_equal(response->supported_features.len, version >= 4 ? 2 : 0);
+        assert_int_equal(response->finalized_features.len, version >= 3 ? 2 : 0);
         assert_int_equal(response->finalized_features_epoch, version >= 3 ? 0 : -1);
-        if (version >= 4) {
-            STR_IS(response->supported_features.v[0].name, "streams.version");
-            assert_int_equal(response->supported_features.v[0].max_version, 1);
+        for (int i = 0; i < 2 && version >= 4; i++) {
+            STR_IS(response->supported_features.v[i].name, i == 0 ? "group.version" : "streams.version");
+            assert_int_equal(response->supported_features.v[i].min_version, 0);
+            assert_int_equal(response->supported_features.v[i].max_version, 1);
         }
-        if (version >= 3) {
-            STR_IS(response->finalized_features.v[0].name, "streams.version");
-            assert_int_equal(response->finalized_features.v[0].max_version_level, 1);
+        for (int i = 0; i < 2 && version >= 3; i++) {
+            STR_IS(response->finalized_features.v[i].name, i == 0 ? "group.version" : "streams.version");
+            assert_int_equal(response->finalized_features.v[i].max_version_level, 1);
         }
     }
 }
@@ -186,7 +187,7 @@ static void test_garbage_closes(void **state)
     static const uint8_t negative[] = {0, 12, 0, 0, 0, 0, 0, 7, 0, 2, 'm', 'e', 0x80, 1, 'g', 0, 0, 0, 0, 0, 0};
     static const uint8_t huge_count[] = {0, 8, 0, 2, 0, 0, 0, 7, 0,    2,    'm',  'e',  0, 1, 'g', 0, 0, 0, 0, 0,
                                          0, 0, 0, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 1, 't', 0, 0, 0, 0};
-    static const uint8_t unserved[] = {0, 68, 0, 1, 0, 0, 0, 7, 0, 2, 'm', 'e', 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t unserved[] = {0, 76, 0, 1, 0, 0, 0, 7, 0, 2, 'm', 'e', 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t forming[] = {78, 36, 0, 0, 0, 0, 0, 7, 0, 2, 'm', 'e', 0, 1, 0};
     expect_close(w, unknown_key, sizeof(unknown_key));
     expect_close(w, unknown_version, sizeof(unknown_version));

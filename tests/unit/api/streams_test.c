@@ -211,11 +211,24 @@ static void test_streams_groups_can_be_turned_off(void **state)
                           ask(w, API_KEY_STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, 0, &update))
                          ->error_code,
                      35);
+    struct str groups[] = {STR("app"), STR("other")};
+    struct streams_group_describe_request describe;
+    wire_init(&wire_streams_group_describe_request, &describe);
+    describe.group_ids = (struct str_array){groups, COUNT_OF(groups)};
+    const struct streams_group_describe_response *described = ask(w, API_KEY_STREAMS_GROUP_DESCRIBE, 1, &describe);
+    assert_int_equal(described->groups.len, 2);
+    STR_IS(described->groups.v[1].group_id, "other");
+    assert_int_equal(described->groups.v[1].error_code, 35);
     struct api_versions_request versions;
     wire_init(&wire_api_versions_request, &versions);
     versions.client_software_name = versions.client_software_version = STR("a");
     const struct api_versions_response *response = ask(w, API_KEY_API_VERSIONS, 4, &versions);
     assert_int_equal(response->error_code, 0);
+    assert_int_equal(response->supported_features.len, 1);
+    STR_IS(response->supported_features.v[0].name, "group.version");
+    w->options.consumer_groups = false;
+    world_restart(w);
+    response = ask(w, API_KEY_API_VERSIONS, 4, &versions);
     assert_int_equal(response->supported_features.len, 0);
     assert_int_equal(response->finalized_features_epoch, -1);
 }

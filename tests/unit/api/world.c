@@ -1,5 +1,7 @@
 #include "world.h"
 
+#include "group_defaults.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,22 +317,11 @@ int world_setup(void **state)
         w->sets[i] = group_set_new(&w->pool, i);
         w->leader[i] = SELF;
     }
-    w->settings = (struct group_settings){
-        .min_session_timeout_ms = 6000,
-        .max_session_timeout_ms = 1800000,
-        .new_member_join_timeout_ms = 300000,
-        .group_max_size = 100,
-        .offset_metadata_max_bytes = 4096,
-        .offsets_retention_ms = 1000000,
-        .default_partitions = 2,
-        .default_replication_factor = 1,
-        .max_partitions_per_topic = 10000,
-        .max_topics = 1000,
-        .node_count = NODES,
-        .max_groups = 1000,
-        .max_members = 1000,
-        .max_state_bytes = 1 << 30,
-    };
+    w->settings = group_defaults();
+    w->settings.initial_rebalance_delay_ms = 0;
+    w->settings.streams.initial_rebalance_delay_ms = 0;
+    w->settings.default_partitions = 2;
+    w->settings.node_count = NODES;
     w->connected[2] = w->connected[3] = true;
     w->now_us = 1000000000;
     w->options = (struct api_options){
@@ -346,6 +337,7 @@ int world_setup(void **state)
         .peer_count = NODES,
         .apply_wait_us = 0,
         .request_max_groups = 2000,
+        .consumer_groups = true,
         .streams_groups = true,
         .broker_values = {NULL, no_value, no_key},
         .settings = &w->settings,
