@@ -1,6 +1,8 @@
 #include "fixture.h"
 #include "tests.h"
 
+#include "consumer/configs.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -203,6 +205,55 @@ void test_group_timeouts_together(void **state)
     assert_string_equal(alter(f, GROUP, "g", "streams.num.standby.replicas", SET, "1"), "g 0");
     assert_string_equal(alter(f, GROUP, "g", session, SET, "6001"), "g 0");
     assert_string_equal(alter(f, GROUP, "g", session, SET, "6000"), refused);
+}
+
+/* The bounds are the node's, in the texts, too. */
+void test_consumer_timeouts(void **state)
+{
+    static const char session[] = "consumer.session.timeout.ms";
+    static const char heartbeat[] = "consumer.heartbeat.interval.ms";
+    static const char refused[] = "g 40 consumer.session.timeout.ms must be greater than consumer.heartbeat.interval.ms";
+    struct fixture *f = *state;
+    struct consumer_settings *node = &f->world.settings.consumer;
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "44999"),
+                        "g 40 consumer.session.timeout.ms must be in the range 45000 to 60000 inclusive.");
+    node->min_session_timeout_ms = 6000;
+    node->max_heartbeat_interval_ms = 8000;
+    node->max_assignment_interval_ms = 20;
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "5999"),
+                        "g 40 consumer.session.timeout.ms must be in the range 6000 to 60000 inclusive.");
+    assert_string_equal(alter(f, GROUP, "g", "consumer.assignment.interval.ms", SET, "21"),
+                        "g 40 consumer.assignment.interval.ms must be in the range 0 to 20 inclusive.");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "7000"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "7000"), refused);
+    assert_string_equal(alter(f, GROUP, "g", heartbeat, SET, "6999"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", session, SET, "6999"), refused);
+    assert_string_equal(alter(f, GROUP, "g", "streams.heartbeat.interval.ms", SET, "6999"), "g 0"); /* no matter here */
+}
+
+/* What is in force: the group's own within the node's bounds, over what the node has. */
+void test_consumer_configs(void **state)
+{
+    struct fixture *f = *state;
+    struct consumer_configs c;
+    consumer_configs(NULL, &f->world.settings, STR("g"), &f->arena, &c);
+    assert_int_equal(c.session_timeout_ms, 45000);
+    assert_true(c.offload);
+    assert_string_equal(alter(f, GROUP, "g", "consumer.session.timeout.ms", SET, "50000"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", "consumer.assignment.interval.ms", SET, "2000"), "g 0");
+    assert_string_equal(alter(f, GROUP, "g", "consumer.assignor.offload.enable", SET, "false"), "g 0");
+    consumer_configs(f->world.set, &f->world.settings, STR("g"), &f->arena, &c);
+    assert_int_equal(c.session_timeout_ms, 50000);
+    assert_int_equal(c.heartbeat_interval_ms, 5000);
+    assert_int_equal(c.assignment_interval_ms, 2000);
+    assert_false(c.offload);
+    f->world.settings.consumer.max_session_timeout_ms = 47000;
+    f->world.settings.consumer.max_assignment_interval_ms = 1500;
+    consumer_configs(f->world.set, &f->world.settings, STR("g"), &f->arena, &c);
+    assert_int_equal(c.session_timeout_ms, 47000);
+    assert_int_equal(c.assignment_interval_ms, 1500);
+    consumer_configs(f->world.set, &f->world.settings, STR("h"), &f->arena, &c);
+    assert_int_equal(c.session_timeout_ms, 45000);
 }
 
 void test_resources(void **state)

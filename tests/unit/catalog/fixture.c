@@ -145,6 +145,7 @@ int fixture_setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     world_init(&f->world, &(struct world_events){.ctx = f, .record = on_record, .answer = on_answer, .silent = on_silent});
+    f->world.settings.max_partitions_per_topic = 10000;
     arena_init(&f->arena, 0);
     for (int32_t node = 1; node <= 3; node++) {
         struct register_node_request q = {

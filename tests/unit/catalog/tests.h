@@ -19,6 +19,8 @@
     X(test_topic_values)                                                                                                                   \
     X(test_group_values)                                                                                                                   \
     X(test_group_timeouts_together)                                                                                                        \
+    X(test_consumer_timeouts)                                                                                                              \
+    X(test_consumer_configs)                                                                                                               \
     X(test_resources)                                                                                                                      \
     X(test_configs_within_the_budget)                                                                                                      \
     X(test_operations)                                                                                                                     \
