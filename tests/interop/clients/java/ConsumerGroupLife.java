@@ -66,10 +66,12 @@ public final class ConsumerGroupLife {
         return d.groupEpoch().orElseThrow();
     }
 
+    /** A leave that meets a coordinator on the move is lost, as Java does not repeat it; the session's end does the rest. */
     private static void expectEmpty(String group) {
-        ConsumerGroupDescription d = describe(group);
-        Story.check(d.groupState() == GroupState.EMPTY && d.members().isEmpty() && d.type() == GroupType.CONSUMER, "described: " + d);
-        Story.say(group + " is empty");
+        Story.until(group + " is empty", () -> {
+            ConsumerGroupDescription d = describe(group);
+            return d.groupState() == GroupState.EMPTY && d.members().isEmpty() && d.type() == GroupType.CONSUMER;
+        });
     }
 
     private static boolean listed(String group, GroupState state) throws Exception {

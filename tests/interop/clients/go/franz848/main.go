@@ -224,10 +224,10 @@ func expectStable(name string, members int) int32 {
 }
 
 func expectEmpty(name string) {
-	if d := describe(name); d.State != "Empty" || len(d.Members) != 0 {
-		story.Fail("described: %s with %d members", d.State, len(d.Members))
-	}
-	story.Say("%s is empty", name)
+	story.Until(name+" is empty", func() bool {
+		d := describe(name)
+		return d.State == "Empty" && len(d.Members) == 0
+	})
 }
 
 func listed(name, state string) bool {
