@@ -429,6 +429,35 @@ def target_returns(t):
     describe(b.conn, group)
 
 
+@script("consumer.revoked-twice", "consumer")
+def revoked_twice(t):
+    """A member that confirms is told to give up more at once; only a confirmation makes it look at a newer target."""
+    group, topics = t.group("again"), [t.topic("in", 12)]
+    a, b, c = trio(t, group, topics)
+    a.join()
+    b.join()
+    a.beat()
+    c.join()
+    t.say("the newest target is smaller still, but A has not confirmed")
+    a.beat()
+    describe(a.conn, group)
+    a.ack()
+    describe(a.conn, group)
+    a.beat()
+    a.ack()
+    describe(a.conn, group)
+    t.say("what it says of its topics counts at once")
+    settle(a, b, c)
+    d = Member(t, group, "d", topics)
+    d.join()
+    a.beat()
+    a.beat(SubscribedTopicNames=[])
+    describe(a.conn, group)
+    a.beat()
+    a.ack()
+    describe(a.conn, group)
+
+
 @script("consumer.partly-free", "consumer")
 def partly_free(t):
     """A member gets what is free already and waits for the rest; it gets nothing while it has to give up something."""
@@ -455,9 +484,9 @@ def partly_free(t):
 
 @script("consumer.interval", "consumer")
 def interval(t):
-    """consumer.assignment.interval.ms 1500: who joins within it gets the old epoch; the next heartbeat after it computes."""
+    """consumer.assignment.interval.ms 3000: who joins within it gets the old epoch; the next heartbeat after it computes."""
     group, topics = t.group("interval"), [t.topic("in", 12)]
-    group_config(t, group, **{"assignment.interval.ms": "1500"})
+    group_config(t, group, **{"assignment.interval.ms": "3000"})
     a, b, c = trio(t, group, topics)
     a.join()
     b.join()
@@ -473,7 +502,7 @@ def interval(t):
     a.ack()
     a.beat(SubscribedTopicNames=topics)
     t.say("when it is over, whoever beats first computes")
-    t.pause(1.7)
+    t.pause(3.2)
     c.beat()
     describe(a.conn, group)
     a.beat()
@@ -482,11 +511,11 @@ def interval(t):
     b.leave()
     a.beat()
     describe(a.conn, group)
-    t.pause(1.7)
+    t.pause(3.2)
     a.beat()
     describe(a.conn, group)
     t.say("a join after it computes by itself")
-    t.pause(1.7)
+    t.pause(3.2)
     b.join()
     describe(a.conn, group)
 
