@@ -293,22 +293,30 @@ def regex_changes(t):
     describe(s.conn, s.group)
 
 
+def matched(t, *texts):
+    """A group for each expression; each is told what of the topics it takes."""
+    rows = [Member(t, t.group(f"odd-{n}"), "m", regex=f"(?:{t.prefix})(?:{text})") for n, text in enumerate(texts)]
+    for m in rows:
+        m.join()
+    resolve(t)
+    for m in rows:
+        m.beat()
+        m.leave()
+
+
 @script("consumer.regex-odd", "consumer")
 def regex_odd(t):
     """Expressions of all kinds, and which of these topics each takes."""
-    prefix = t.prefix
     for name in ("ab", "AB", "a.b", "a-b", "abab", "b1"):
         t.topic(name, 1)
     wait_for_topics(t)
-    found = {}
-    for idx, text in enumerate(("ab|b1", "(?i)ab", "a.b", "a\\.b", "(ab)+", "(?:ab){2}", "[[:alpha:]]+", "\\w+", "\\pL+", "ab$",
-                                "^ab", "(?P<n>ab)", "(?<n>ab)", "\\Qa.b\\E", ".*", "a?b1", "[^.]*", "(ab", "")):
-        m = Member(t, t.group(f"odd-{idx}"), "m", regex=None if text == "(ab" else "(?:" + prefix + ")(?:" + text + ")")
-        if m.regex is None:
-            continue
-        m.join()
-        found[text] = m
-    resolve(t)
-    for m in found.values():
-        m.beat()
-        m.leave()
+    matched(t, "ab|b1", "(?i)ab", "a.b", "a\\.b", "(ab)+", "(?:ab){2}", "[[:alpha:]]+", "\\w+", "\\pL+", "ab$", "^ab",
+            "(?P<n>ab)", "\\Qa.b\\E", ".*", "a?b1", "[^.]*", "")
+
+
+@script("consumer.regex-named", "consumer")
+def regex_named(t):
+    """The younger form of named groups."""
+    t.topic("ab", 1)
+    wait_for_topics(t)
+    matched(t, "(?<n>ab)")
