@@ -8,7 +8,8 @@ int main(void)
     failed += run_snapshot_tests();
     failed += run_streams_errands_tests();
     failed += run_streams_life_tests();
-    failed += run_streams_store_tests();
+    failed += run_consumer_records_tests();
+    failed += run_modern_store_tests();
     failed += run_streams_tests();
     return failed;
 }

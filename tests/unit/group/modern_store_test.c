@@ -1,11 +1,12 @@
-/* streams_store_test.c: the state of streams groups is what its records say, whatever their order, through snapshots and on overlays. Beside each set stands a
+/* modern_store_test.c: the state of consumer groups and streams groups is what its records say, whatever their order, through snapshots and on overlays. Beside each set stands a
  * plain list of what is live: key, value, nothing else. */
 #include "tests.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "state.h"
-#include "streams/streams.h"
+#include "consumer_records.h"
+#include "modern/modern.h"
 #include "streams_records.h"
 
 enum { GROUPS = 2, MEMBERS = 4, LIVE = 128, SEEDS = 60, STEPS = 300 };
@@ -56,7 +57,11 @@ static uint64_t live_hash(const struct live *l)
 
 /* ---- the fixture ---------------------------------------------------------------------------------------------------------------- */
 
+static const struct modern_kind *const both_kinds[] = {&consumer_kind, &streams_kind};
+enum mix { CONSUMER_ALONE, STREAMS_ALONE, BOTH, MIXES };
+
 struct fixture {
+    enum mix mix;
     struct pool pool;
     struct group_set *set;
     struct arena records, scratch;
@@ -73,6 +78,7 @@ static uint64_t draw_below(void *ctx, uint64_t bound)
 static void begin(struct fixture *f, uint64_t seed)
 {
     memset(f, 0, sizeof *f);
+    f->mix = (enum mix)(seed % MIXES);
     f->set = group_set_new(&f->pool, 1);
     arena_init(&f->records, 0);
     arena_init(&f->scratch, 0);
@@ -120,9 +126,16 @@ static struct record draw_other(struct fixture *f)
     return wire_record_encode(RECORD_OFFSET_COMMIT, &key, 4, gone ? NULL : &value, &f->records);
 }
 
+/* Of one kind, or of both: a group has records of both when they come in an odd order (KAFKA-20254). */
+static struct record draw_modern(struct fixture *f)
+{
+    bool consumer = f->mix == CONSUMER_ALONE || (f->mix == BOTH && prng_below(&f->prng, 2) == 0);
+    return consumer ? draw_consumer_record(&f->draw) : draw_streams_record(&f->draw);
+}
+
 static struct record draw_record(struct fixture *f)
 {
-    return prng_below(&f->prng, 10) == 0 ? draw_other(f) : draw_streams_record(&f->draw);
+    return prng_below(&f->prng, 10) == 0 ? draw_other(f) : draw_modern(f);
 }
 
 /* ---- snapshots ------------------------------------------------------------------------------------------------------------------- */
@@ -197,39 +210,70 @@ static void snapshot_with_changes(struct fixture *f, int changes)
 
 /* ---- what holds of every state ------------------------------------------------------------------------------------------------------ */
 
-static void check_slots(const struct streams *s)
+static bool names_topic(const struct modern_slot *slot, struct str topic)
 {
-    int32_t members = 0, instances = 0;
+    bool named = false;
+    for (int32_t i = 0; slot->member != NULL && i < slot->member->topics.len; i++) {
+        named = named || str_eq(slot->member->topics.v[i], topic);
+    }
+    return named;
+}
+
+/* How many members name a topic, and that no topic is counted that nobody names. */
+static void check_uses(const struct modern *s)
+{
+    int32_t topics = 0;
+    for (int32_t t = 0; t < 6; t++) { /* as many as are drawn */
+        char name[8];
+        int len = snprintf(name, sizeof name, "t-%d", (int)t);
+        struct str topic = {name, len};
+        int32_t members = 0;
+        for (int32_t i = 0; i < s->slot_count; i++) {
+            members += names_topic(&s->slots[i], topic) ? 1 : 0;
+        }
+        assert_int_equal(uses_count(s->uses, topic), members);
+        topics += members > 0 ? 1 : 0;
+    }
+    assert_int_equal(s->uses == NULL ? 0 : s->uses->count, topics);
+}
+
+static void check_slots(const struct modern *s)
+{
+    check_uses(s);
+    int32_t members = 0, classic = 0, instances = 0;
     for (int32_t i = 0; i < s->slot_count; i++) {
         const struct modern_slot *slot = &s->slots[i];
         assert_true(i == 0 || str_cmp(s->slots[i - 1].member_id, slot->member_id) < 0);
         assert_true(slot->member != NULL || slot->target.held != NULL || slot->current != NULL || slot->offsets != NULL);
-        assert_ptr_equal(streams_member(s, slot->member_id), slot->member == NULL ? NULL : slot);
+        assert_ptr_equal(modern_find(s, slot->member_id), slot->member == NULL ? NULL : slot);
         members += slot->member != NULL ? 1 : 0;
+        classic += slot->member != NULL && slot->member->is_classic ? 1 : 0;
         if (slot->member == NULL || str_is_null(slot->member->instance_id)) {
             continue;
         }
         instances++;
-        const struct modern_slot *by_instance = streams_by_instance(s, slot->member->instance_id);
+        const struct modern_slot *by_instance = modern_by_instance(s, slot->member->instance_id);
         assert_non_null(by_instance);
         assert_true(str_eq(by_instance->member->instance_id, slot->member->instance_id));
     }
     assert_int_equal(s->member_count, members);
+    assert_int_equal(s->classic_count, classic);
     assert_int_equal(s->instance_count, instances);
 }
 
 /* The records of a group, asked for one after the other, ascend and are those of the list. */
-static size_t check_walk(const struct group *g, const struct live *live)
+static size_t check_walk(const struct group *g, const struct modern_kind *kind, const struct live *live)
 {
     struct arena arena;
     arena_init(&arena, 0);
     struct record r;
     struct bytes last = BYTES_NULL, key;
     size_t count = 0;
-    while (streams_key_after(g, last, &arena, &key)) {
-        assert_true(last.len < 0 || streams_key_cmp(last, key) < 0);
-        assert_true(streams_key_cmp(key, key) == 0);
-        assert_true(streams_record(g, key, &arena, &r) && bytes_eq(r.key, key));
+    while (modern_key_after(kind, g, last, &arena, &key)) {
+        assert_ptr_equal(modern_kind_of((int16_t)get_be16(key.ptr)), kind);
+        assert_true(last.len < 0 || modern_key_cmp(kind, last, key) < 0);
+        assert_true(modern_key_cmp(kind, key, key) == 0);
+        assert_true(modern_record(kind, g, key, &arena, &r) && bytes_eq(r.key, key));
         size_t i = live_find(live, key);
         assert_true(i < live->len && bytes_eq(live->v[i].value, r.value));
         last = key;
@@ -239,23 +283,30 @@ static size_t check_walk(const struct group *g, const struct live *live)
     return count;
 }
 
+static bool is_modern(struct record r)
+{
+    return modern_kind_of((int16_t)get_be16(r.key.ptr)) != NULL;
+}
+
 static void check_set(const struct group_set *set, const struct live *live)
 {
     size_t records = 0, expected = 0;
     int64_t members = 0, groups = 0;
     for (struct str id = group_set_next(set, STR_NULL); !str_is_null(id); id = group_set_next(set, id)) {
-        const struct group *g = group_find(set, id);
+        struct group *g = group_find(set, id);
         groups++;
-        if (g->streams == NULL) {
-            continue;
+        for (size_t k = 0; k < COUNT_OF(both_kinds); k++) {
+            const struct modern *s = *modern_at(g, both_kinds[k]);
+            if (s != NULL) {
+                assert_false(modern_is_gone(s));
+                check_slots(s);
+                members += s->member_count;
+                records += check_walk(g, both_kinds[k], live);
+            }
         }
-        assert_false(streams_is_gone(g->streams));
-        check_slots(g->streams);
-        members += g->streams->member_count;
-        records += check_walk(g, live);
     }
     for (size_t i = 0; i < live->len; i++) {
-        expected += is_streams_record((int16_t)get_be16(live->v[i].key.ptr)) ? 1 : 0;
+        expected += is_modern(live->v[i]) ? 1 : 0;
     }
     assert_int_equal(records, expected);
     struct group_set_counts counts;
@@ -317,7 +368,7 @@ static void order_does_not_matter(void **unused)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         struct fixture f, other;
         begin(&f, seed);
-        begin(&other, seed + 1000);
+        begin(&other, seed + 1000); /* of another mix, but it draws nothing */
         for (int i = 0; i < STEPS; i++) {
             apply(&f, draw_record(&f));
         }
@@ -376,7 +427,7 @@ static struct live of_group(const struct live *l, struct str group_id)
     for (size_t i = 0; i < l->len; i++) {
         struct bytes key = l->v[i].key;
         struct str id = {(const char *)key.ptr + 4, get_be16(key.ptr + 2)};
-        if (is_streams_record((int16_t)get_be16(key.ptr)) && str_eq(id, group_id)) {
+        if (is_modern(l->v[i]) && str_eq(id, group_id)) {
             own.v[own.len++] = l->v[i];
         }
     }
@@ -386,12 +437,15 @@ static struct live of_group(const struct live *l, struct str group_id)
 static void check_overlay(const struct group_set *overlay, struct str group_id, const struct live *live)
 {
     struct live own = of_group(live, group_id);
-    const struct group *g = group_find(overlay, group_id);
-    size_t records = g == NULL ? 0 : check_walk(g, &own);
-    assert_int_equal(records, own.len);
-    if (g != NULL && g->streams != NULL) {
-        check_slots(g->streams);
+    struct group *g = group_find(overlay, group_id);
+    size_t records = 0;
+    for (size_t k = 0; g != NULL && k < COUNT_OF(both_kinds); k++) {
+        records += check_walk(g, both_kinds[k], &own);
+        if (*modern_at(g, both_kinds[k]) != NULL) {
+            check_slots(*modern_at(g, both_kinds[k]));
+        }
     }
+    assert_int_equal(records, own.len);
 }
 
 /* Both change while both live; each sees its own, and whichever goes first takes nothing from the other. */
@@ -411,13 +465,13 @@ static void overlays_and_their_base_keep_apart(void **unused)
             bool base_moves = prng_below(&f.prng, 2) == 0;
             f.draw.groups = 1;
             for (int i = (int)prng_below(&f.prng, 8); i > 0; i--) {
-                struct record r = draw_streams_record(&f.draw);
+                struct record r = draw_modern(&f);
                 apply_to(&f, overlay, r);
                 live_apply(&on_overlay, r);
                 check_overlay(overlay, group_id, &on_overlay);
                 check_set(f.set, &f.live);
                 if (base_moves) {
-                    apply(&f, draw_streams_record(&f.draw));
+                    apply(&f, draw_modern(&f));
                     check_overlay(overlay, group_id, &on_overlay);
                     check_set(f.set, &f.live);
                 }
@@ -431,35 +485,43 @@ static void overlays_and_their_base_keep_apart(void **unused)
     }
 }
 
+static struct record member_record(struct fixture *f, const struct modern_kind *kind, int number)
+{
+    struct consumer_group_member_metadata_key key = {.group_id = STR("g-0"), .member_id = arena_printf(&f->records, "m-%d", number)};
+    struct modern_member m = {.client_id = STR("c"),
+                              .client_host = STR("/127.0.0.1"),
+                              .process_id = STR("p")}; /* each kind takes its own of it */
+    return wire_record_encode(kind->member_record, &key, MODERN_VALUE_VERSION, kind->member_value(&m, &f->records), &f->records);
+}
+
 static void many_members_cost_an_overlay_little(void **unused)
 {
     (void)unused;
     enum { MANY = 3000 };
-    struct fixture f;
-    begin(&f, 1);
-    for (int i = 0; i < MANY; i++) {
-        struct streams_group_member_metadata_key key = {.group_id = STR("g-0"), .member_id = arena_printf(&f.records, "m-%d", i)};
-        struct streams_group_member_metadata_value value;
-        wire_init(&wire_streams_group_member_metadata_value, &value);
-        value.process_id = STR("p");
-        apply_to(&f, f.set, wire_record_encode(RECORD_STREAMS_GROUP_MEMBER_METADATA, &key, 0, &value, &f.records));
+    for (size_t k = 0; k < COUNT_OF(both_kinds); k++) {
+        struct fixture f;
+        begin(&f, 1);
+        for (int i = 0; i < MANY; i++) {
+            apply_to(&f, f.set, member_record(&f, both_kinds[k], i));
+        }
+        size_t bytes = f.pool.bytes, objects = f.pool.objects;
+        struct group_set *overlay = group_overlay_new(f.set, STR("g-0"));
+        assert_true(f.pool.bytes - bytes < 2000); /* nothing that grows with the members */
+        struct modern **base = modern_at(group_find(f.set, STR("g-0")), both_kinds[k]);
+        struct modern **over = modern_at(group_find(overlay, STR("g-0")), both_kinds[k]);
+        assert_ptr_equal(*over, *base);
+        apply_to(&f, overlay, (struct record){member_record(&f, both_kinds[k], 7).key, BYTES_NULL});
+        assert_true(f.pool.objects - objects < 20); /* no object for each of them */
+        assert_int_equal((*over)->member_count, MANY - 1);
+        assert_int_equal((*base)->member_count, MANY);
+        group_overlay_free(overlay);
+        assert_int_equal(f.pool.bytes, bytes);
+        assert_int_equal(f.pool.objects, objects);
+        end(&f);
     }
-    size_t bytes = f.pool.bytes, objects = f.pool.objects;
-    struct group_set *overlay = group_overlay_new(f.set, STR("g-0"));
-    assert_true(f.pool.bytes - bytes < 2000); /* nothing that grows with the members */
-    assert_ptr_equal(group_find(overlay, STR("g-0"))->streams, group_find(f.set, STR("g-0"))->streams);
-    struct streams_group_member_metadata_key key = {.group_id = STR("g-0"), .member_id = STR("m-7")};
-    apply_to(&f, overlay, wire_record_encode(RECORD_STREAMS_GROUP_MEMBER_METADATA, &key, 0, NULL, &f.records));
-    assert_true(f.pool.objects - objects < 20); /* no object for each of them */
-    assert_int_equal(group_find(overlay, STR("g-0"))->streams->member_count, MANY - 1);
-    assert_int_equal(group_find(f.set, STR("g-0"))->streams->member_count, MANY);
-    group_overlay_free(overlay);
-    assert_int_equal(f.pool.bytes, bytes);
-    assert_int_equal(f.pool.objects, objects);
-    end(&f);
 }
 
-int run_streams_store_tests(void)
+int run_modern_store_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_state_is_what_the_records_say),

@@ -289,7 +289,7 @@ static void settle(struct fixture *f, int members)
 
 static int32_t all_tasks(struct fixture *f)
 {
-    const struct streams *s = group_find(f->world.set, STR("app"))->streams;
+    const struct modern *s = group_find(f->world.set, STR("app"))->streams;
     int32_t tasks = 0;
     for (int32_t i = 0; i < s->slot_count; i++) {
         tasks += s->slots[i].current->assigned->holding.kind[UNITS_ACTIVE].len;

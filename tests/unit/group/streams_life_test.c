@@ -152,7 +152,7 @@ static void bury(struct fixture *f, struct record r)
     apply(f, (struct record){r.key, BYTES_NULL});
 }
 
-static const struct streams *streams_of(struct fixture *f, const char *group)
+static const struct modern *streams_of(struct fixture *f, const char *group)
 {
     return group_find(f->set, str_of(group))->streams;
 }
@@ -204,33 +204,33 @@ static void states_follow_from_the_records(void **state)
 static void members_are_found(void **state)
 {
     struct fixture *f = *state;
-    assert_null(streams_member(NULL, STR("m")));
-    assert_null(streams_by_instance(NULL, STR("i")));
+    assert_null(modern_find(NULL, STR("m")));
+    assert_null(modern_by_instance(NULL, STR("i")));
     apply(f, current_record(f, "g", "m1", 5, MEMBER_UNRELEASED));
-    const struct streams *s = streams_of(f, "g");
-    assert_null(streams_member(s, STR("m1"))); /* a position makes no member */
+    const struct modern *s = streams_of(f, "g");
+    assert_null(modern_find(s, STR("m1"))); /* a position makes no member */
     apply(f, member_record(f, "g", "m1", "i1"));
     apply(f, member_record(f, "g", "m2", NULL));
     apply(f, target_record(f, "g", "m1"));
-    const struct modern_slot *m1 = streams_member(s, STR("m1")), *m2 = streams_member(s, STR("m2"));
+    const struct modern_slot *m1 = modern_find(s, STR("m1")), *m2 = modern_find(s, STR("m2"));
     assert_true(m1 != NULL && m2 != NULL && m1 != m2);
-    assert_ptr_equal(streams_by_instance(s, STR("i1")), m1);
-    assert_null(streams_by_instance(s, STR("i2")));
-    assert_null(streams_by_instance(s, STR_NULL));
-    struct member_position p = streams_position(m1), none = streams_position(m2);
+    assert_ptr_equal(modern_by_instance(s, STR("i1")), m1);
+    assert_null(modern_by_instance(s, STR("i2")));
+    assert_null(modern_by_instance(s, STR_NULL));
+    struct member_position p = modern_position(m1), none = modern_position(m2);
     assert_true(p.epoch == 5 && p.previous_epoch == 4 && p.state == MEMBER_UNRELEASED && p.assigned.kind[UNITS_ACTIVE].len == 1);
     assert_int_equal(p.assigned.kind[UNITS_ACTIVE].v[0].epoch, 5);
     assert_true(none.epoch == 0 && none.state == MEMBER_STABLE && holding_count(&none.assigned) == 0);
-    struct holding target = streams_target(m1), no_target = streams_target(m2);
+    struct holding target = modern_target(m1), no_target = modern_target(m2);
     assert_int_equal(target.kind[UNITS_ACTIVE].len, 2);
     assert_int_equal(holding_count(&no_target), 0);
     /* A static member is replaced: whichever record comes first, the instance is found. */
     apply(f, member_record(f, "g", "m3", "i1"));
     bury(f, member_record(f, "g", "m1", NULL));
-    assert_true(str_eq(streams_by_instance(s, STR("i1"))->member_id, STR("m3")));
+    assert_true(str_eq(modern_by_instance(s, STR("i1"))->member_id, STR("m3")));
     apply(f, member_record(f, "g", "m3", "i2"));
-    assert_null(streams_by_instance(s, STR("i1")));
-    assert_true(str_eq(streams_by_instance(s, STR("i2"))->member_id, STR("m3")));
+    assert_null(modern_by_instance(s, STR("i1")));
+    assert_true(str_eq(modern_by_instance(s, STR("i2"))->member_id, STR("m3")));
 }
 
 /* What this version writes is kept decoded only; active tasks carry their epochs even when these are 0, standby tasks none. */
@@ -243,7 +243,7 @@ static void records_of_ours_are_not_kept_twice(void **state)
     for (size_t i = 0; i < COUNT_OF(records); i++) {
         apply(f, records[i]);
     }
-    const struct streams *s = streams_of(f, "g");
+    const struct modern *s = streams_of(f, "g");
     const struct modern_slot *slot = &s->slots[0];
     assert_true(s->raw.len < 0 && s->assignment_raw.len < 0 && s->topology->raw.len < 0);
     assert_true(slot->member->raw.len < 0 && slot->target.raw.len < 0 && slot->current->raw.len < 0 && slot->offsets->raw.len < 0);
@@ -267,10 +267,10 @@ static void records_of_others_are_kept_as_they_came(void **state)
     struct streams_group_target_assignment_member_key key = {.group_id = STR("g"), .member_id = STR("m")};
     struct record r = wire_record_encode(RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, &key, 0, &value, &f->arena), back;
     apply(f, r);
-    struct units active = streams_target(&streams_of(f, "g")->slots[0]).kind[UNITS_ACTIVE];
+    struct units active = modern_target(&streams_of(f, "g")->slots[0]).kind[UNITS_ACTIVE];
     assert_int_equal(active.len, 3); /* in order, each once */
     assert_true(str_eq(active.v[0].name, STR("a")) && active.v[1].partition == 0 && active.v[2].partition == 1);
-    assert_true(streams_record(group_find(f->set, STR("g")), r.key, &f->arena, &back));
+    assert_true(modern_record(&streams_kind, group_find(f->set, STR("g")), r.key, &f->arena, &back));
     assert_true(bytes_eq(back.value, r.value));
 }
 
@@ -340,7 +340,7 @@ static void assert_converted(struct fixture *f, const struct group_set *set)
     assert_listed(f, set, "g", "streams", "Stable");
     const struct offset *o = offsets_find(group_find(set, STR("g")), STR("ta"), 0);
     assert_true(o != NULL && o->offset == 42);
-    assert_true(streams_position(streams_member(group_find(set, STR("g"))->streams, STR("m"))).epoch == 2);
+    assert_true(modern_position(modern_find(group_find(set, STR("g"))->streams, STR("m"))).epoch == 2);
 }
 
 /* B13: a classic group is emptied and becomes a streams group; what is left of the log after compaction begins with its offset, and with the tombstones of what

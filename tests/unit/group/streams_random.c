@@ -323,19 +323,19 @@ void streams_random_step(struct streams_random *r)
 
 /* ---- what must hold -------------------------------------------------------------------------------------------------------------------- */
 
-static const struct streams *state(const struct streams_random *r)
+static const struct modern *state(const struct streams_random *r)
 {
     const struct group *g = group_find(r->world.set, STR(group_name));
     return g == NULL || group_type(g) != GROUP_STREAMS ? NULL : g->streams;
 }
 
 /* An active task is at one member, told to give it up or not; a process has a task in one kind. */
-static void check_owners(const struct streams *s)
+static void check_owners(const struct modern *s)
 {
     for (int32_t i = 0; i < s->slot_count; i++) {
-        struct member_position a = streams_position(&s->slots[i]);
+        struct member_position a = modern_position(&s->slots[i]);
         for (int32_t k = i + 1; k < s->slot_count; k++) {
-            struct member_position b = streams_position(&s->slots[k]);
+            struct member_position b = modern_position(&s->slots[k]);
             uint32_t first = bits_of_units(a.assigned.kind[0]) | bits_of_units(a.revoking.kind[0]);
             uint32_t second = bits_of_units(b.assigned.kind[0]) | bits_of_units(b.revoking.kind[0]);
             assert_int_equal(first & second, 0);
@@ -347,9 +347,9 @@ static void check_owners(const struct streams *s)
     }
 }
 
-static void check_slot(const struct streams *s, const struct modern_slot *slot)
+static void check_slot(const struct modern *s, const struct modern_slot *slot)
 {
-    struct member_position p = streams_position(slot);
+    struct member_position p = modern_position(slot);
     assert_non_null(slot->member);
     assert_non_null(slot->current);
     assert_true(p.epoch <= assignment_epoch(s) && (p.epoch > 0 || p.epoch == -2));
@@ -358,12 +358,12 @@ static void check_slot(const struct streams *s, const struct modern_slot *slot)
 }
 
 /* What members work on, as they know it: those that are still members. */
-static void check_work(const struct streams_random *r, const struct streams *s)
+static void check_work(const struct streams_random *r, const struct modern *s)
 {
     uint32_t all = 0;
     for (int i = 0; i < STREAMS_CLIENTS; i++) {
         const struct streams_client *c = &r->client[i];
-        if (c->epoch > 0 && !c->dead && streams_member(s, str_of(c->member_id)) != NULL) {
+        if (c->epoch > 0 && !c->dead && modern_find(s, str_of(c->member_id)) != NULL) {
             assert_int_equal(all & c->working, 0);
             all |= c->working;
         }
@@ -372,7 +372,7 @@ static void check_work(const struct streams_random *r, const struct streams *s)
 
 void streams_random_check(struct streams_random *r)
 {
-    const struct streams *s = state(r);
+    const struct modern *s = state(r);
     struct group_set_counts counts;
     group_set_counts(r->world.set, &counts);
     if (s == NULL) {
@@ -402,12 +402,12 @@ static uint32_t tasks_of_topic(const struct streams_random *r, struct str topic,
 
 bool streams_random_settled(const struct streams_random *r)
 {
-    const struct streams *s = state(r);
+    const struct modern *s = state(r);
     uint32_t all = 0, needed = 0;
     bool settled = s != NULL && s->epoch == assignment_epoch(s);
     for (int32_t i = 0; settled && i < s->slot_count; i++) {
-        struct member_position p = streams_position(&s->slots[i]);
-        struct holding target = streams_target(&s->slots[i]);
+        struct member_position p = modern_position(&s->slots[i]);
+        struct holding target = modern_target(&s->slots[i]);
         settled = p.epoch == s->epoch && p.state == MEMBER_STABLE && holding_equal(&p.assigned, &target);
         all |= bits_of_units(p.assigned.kind[0]);
     }
@@ -415,8 +415,8 @@ bool streams_random_settled(const struct streams_random *r)
         needed = tasks_of_topic(r, STR("in"), 0) | tasks_of_topic(r, STR("in2"), 1);
     }
     for (int i = 0; settled && i < STREAMS_CLIENTS; i++) {
-        const struct modern_slot *slot = streams_member(s, str_of(r->client[i].member_id));
-        settled = slot == NULL || r->client[i].working == bits_of_units(streams_position(slot).assigned.kind[0]);
+        const struct modern_slot *slot = modern_find(s, str_of(r->client[i].member_id));
+        settled = slot == NULL || r->client[i].working == bits_of_units(modern_position(slot).assigned.kind[0]);
     }
     return settled && all == needed;
 }

@@ -13,7 +13,8 @@ int run_random_tests(void);
 int run_snapshot_tests(void);
 int run_streams_errands_tests(void);
 int run_streams_life_tests(void);
-int run_streams_store_tests(void);
+int run_consumer_records_tests(void);
+int run_modern_store_tests(void);
 int run_streams_tests(void);
 int run_classic_tests(void);
 
