@@ -9,6 +9,8 @@
 #include <muster/store.h>
 #include <muster/wire.h>
 
+#include <jansson.h>
+
 /* Kinds of entries, the Raft library's numbers. Only commands carry records. */
 enum log_entry_kind { LOG_COMMAND = 1, LOG_BARRIER = 2, LOG_CONFIGURATION = 3 };
 
@@ -65,25 +67,35 @@ struct str log_record_group(struct record record, struct arena *arena);
 /* Its type's name, "type 123" for an unknown one. */
 struct str log_record_type(struct record record, struct arena *arena);
 const char *log_member_state(int8_t state);       /* of StreamsGroupCurrentMemberAssignment */
+const char *log_consumer_state(int8_t state);     /* of ConsumerGroupCurrentMemberAssignment */
 const char *log_topology_problem(int8_t problem); /* of StreamsGroupMetadata: the status code that members are told, in words */
 
-/* ---- a streams group as its records make it (log_streams.c) ---- */
+/* ---- consumer groups and streams groups as their records make them (log_groups.c, log_consumer.c, log_streams.c) ---- */
 
-/* Takes the records of a state in their order, and shows each streams group in front of its own: state, epochs, topology, who has which tasks and who is to
+/* Takes the records of a state in their order, and shows each such group in front of its own: state, epochs, who has which partitions or tasks and who is to
  * have them. */
 struct group_set;
-struct log_streams {
+enum log_group_kind { LOG_GROUP_NONE, LOG_GROUP_CONSUMER, LOG_GROUP_STREAMS };
+struct log_groups {
     struct log_printer *printer;
     const struct group_set *set;
+    const struct group_set *catalog; /* shard 0's state, for the names of topics; NULL: not known */
     uint32_t shard;
-    struct arena arena; /* of one group */
-    struct str group;   /* null: none is being collected */
+    struct arena arena;       /* of one group */
+    enum log_group_kind kind; /* that is being collected */
+    struct str group;
     struct record *records;
     size_t count, cap;
 };
-void log_streams_init(struct log_streams *s, struct log_printer *printer, uint32_t shard, const struct group_set *set);
-void log_streams_record(struct log_streams *s, struct record record);
-void log_streams_fini(struct log_streams *s); /* shows what is left */
+void log_groups_init(struct log_groups *g, struct log_printer *printer, uint32_t shard, const struct group_set *set,
+                     const struct group_set *catalog);
+void log_groups_record(struct log_groups *g, struct record record);
+void log_groups_fini(struct log_groups *g); /* shows what is left */
+/* What was collected; nothing when there is no group in it, or the filter does not take it. */
+void log_consumer_show(struct log_groups *g);
+void log_streams_show(struct log_groups *g);
+/* {"shard":1,NAME:{...}} on a line of its own; takes the group. */
+void log_groups_json(const struct log_groups *g, const char *name, json_t *group);
 
 /* ---- a data folder ---- */
 

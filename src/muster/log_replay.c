@@ -282,7 +282,7 @@ int log_verify_folder(struct cli *cli, struct log_folder *f)
 
 /* ---- state ---- */
 
-static void print_run(struct log_streams *streams, const struct buf *run)
+static void print_run(struct log_groups *groups, const struct buf *run)
 {
     size_t at = 0;
     while (at + 8 <= run->len) {
@@ -292,25 +292,25 @@ static void print_run(struct log_streams *streams, const struct buf *run)
         int32_t value_len = (int32_t)get_be32(run->ptr + at);
         struct bytes value = {run->ptr + at + 4, value_len};
         at += 4 + (value_len > 0 ? (size_t)value_len : 0);
-        log_streams_record(streams, (struct record){key, value});
+        log_groups_record(groups, (struct record){key, value});
     }
 }
 
-static void print_state(struct log_printer *printer, uint32_t shard, struct group_set *set)
+static void print_state(struct log_printer *printer, uint32_t shard, struct group_set *set, const struct group_set *catalog)
 {
-    struct log_streams streams;
+    struct log_groups groups;
     struct buf run;
     bool more = true;
     buf_init(&run, 0);
-    log_streams_init(&streams, printer, shard, set);
+    log_groups_init(&groups, printer, shard, set, catalog);
     group_snapshot_begin(set);
     while (more) {
         buf_clear(&run);
         more = group_snapshot_next(set, 1 << 16, &run);
-        print_run(&streams, &run);
+        print_run(&groups, &run);
     }
     group_snapshot_end(set);
-    log_streams_fini(&streams);
+    log_groups_fini(&groups);
     buf_fini(&run);
 }
 
@@ -323,7 +323,7 @@ int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_fil
     int code = replay_all(&r);
     for (size_t i = 0; i < r.shard_count; i++) {
         if (r.shards[i]->set != NULL && !(r.shards[i]->ended && code == CLI_FAILED)) {
-            print_state(&printer, (uint32_t)i, r.shards[i]->set);
+            print_state(&printer, (uint32_t)i, r.shards[i]->set, r.shards[0]->set);
         }
     }
     if (code == CLI_OK && printer.printed == 0) {

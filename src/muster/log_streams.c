@@ -1,4 +1,4 @@
-/* log_streams.c: streams groups as their records make them. The state of one follows from the whole of its records, so it stands in none of them. */
+/* log_streams.c: a streams group as its records make it. */
 #include "consumer_protocol.h"
 #include "log.h"
 #include "out.h"
@@ -6,8 +6,6 @@
 #include <muster/group.h>
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { KINDS = 3 };
 static const char *const kinds[KINDS] = {"active", "standby", "warmup"};
@@ -160,11 +158,10 @@ static json_t *members_json(const struct group_seen *g, struct arena *arena)
     return members;
 }
 
-/* One object on one line, as the records around it. */
-static void print_json(struct cli *cli, uint32_t shard, const struct group_seen *g, struct arena *arena)
+static json_t *group_json(const struct group_seen *g, struct arena *arena)
 {
     const struct streams_group_metadata_value *v = g->metadata;
-    json_t *document = json_object(), *group = json_object();
+    json_t *group = json_object();
     out_json_set(group, "group", out_json_text(g->group_id));
     out_json_set(group, "state", out_json_text(g->state));
     out_json_set(group, "epoch", json_integer(v->epoch));
@@ -174,13 +171,7 @@ static void print_json(struct cli *cli, uint32_t shard, const struct group_seen 
     out_json_set(group, "problem", v->topology_problem < 0 ? json_null() : json_string(log_topology_problem(v->topology_problem)));
     out_json_set(group, "problemDetail", out_json_text(v->topology_problem_detail));
     out_json_set(group, "members", members_json(g, arena));
-    out_json_set(document, "shard", json_integer(shard));
-    out_json_set(document, "streamsGroup", group);
-    char *text = json_dumps(document, JSON_COMPACT);
-    MUSTER_CHECK(text != NULL);
-    fprintf(cli->out, "%s\n", text);
-    free(text);
-    json_decref(document);
+    return group;
 }
 
 /* ---- from records ---- */
@@ -229,7 +220,7 @@ static struct str state_of(const struct group_set *set, const struct group_seen 
     return group_listing(set, g->group_id, &listing) ? listing.state : STR("?");
 }
 
-static void show(struct log_streams *s)
+void log_streams_show(struct log_groups *s)
 {
     struct group_seen g = {.group_id = s->group, .members = ARENA_NEW(&s->arena, struct member_seen, s->count)};
     for (size_t i = 0; i < s->count; i++) {
@@ -243,71 +234,9 @@ static void show(struct log_streams *s)
         return; /* what is left of a group is none */
     }
     if (s->printer->cli->json) {
-        print_json(s->printer->cli, s->shard, &g, &s->arena);
+        log_groups_json(s, "streamsGroup", group_json(&g, &s->arena));
     } else {
         print_table(s->printer->cli, &g, &s->arena);
     }
     s->printer->printed++;
-}
-
-static void flush(struct log_streams *s)
-{
-    if (!str_is_null(s->group)) {
-        show(s);
-    }
-    for (size_t i = 0; i < s->count; i++) {
-        log_print_record(s->printer, s->shard, s->records[i]);
-    }
-    s->count = 0;
-    s->group = STR_NULL;
-    arena_clear(&s->arena);
-}
-
-static bool is_streams(int16_t type)
-{
-    return type == RECORD_CONSUMER_GROUP_REGULAR_EXPRESSION || type == RECORD_STREAMS_GROUP_METADATA ||
-           (type >= RECORD_STREAMS_GROUP_MEMBER_METADATA && type <= RECORD_STREAMS_GROUP_TOPOLOGY) || type == RECORD_STREAMS_TASK_OFFSETS ||
-           type == RECORD_STREAMS_TOPOLOGY_DESCRIPTION;
-}
-
-static void collect(struct log_streams *s, struct record record)
-{
-    if (s->count == s->cap) {
-        s->cap = s->cap == 0 ? 64 : 2 * s->cap;
-        s->records = reallocarray(s->records, s->cap, sizeof(*s->records));
-        MUSTER_CHECK(s->records != NULL);
-    }
-    s->records[s->count++] = (struct record){arena_bytes(&s->arena, record.key), arena_bytes(&s->arena, record.value)};
-}
-
-void log_streams_init(struct log_streams *s, struct log_printer *printer, uint32_t shard, const struct group_set *set)
-{
-    *s = (struct log_streams){.printer = printer, .set = set, .shard = shard, .group = STR_NULL};
-    arena_init(&s->arena, 0);
-}
-
-void log_streams_record(struct log_streams *s, struct record record)
-{
-    struct str group = STR_NULL;
-    if (record.key.len >= 2 && is_streams((int16_t)get_be16(record.key.ptr))) {
-        group = log_record_group(record, &s->arena);
-    }
-    if (!str_is_null(s->group) && !str_eq(group, s->group)) {
-        flush(s);
-    }
-    if (str_is_null(group)) {
-        log_print_record(s->printer, s->shard, record);
-        return;
-    }
-    if (str_is_null(s->group)) {
-        s->group = arena_str(&s->arena, group);
-    }
-    collect(s, record);
-}
-
-void log_streams_fini(struct log_streams *s)
-{
-    flush(s);
-    free(s->records);
-    arena_fini(&s->arena);
 }

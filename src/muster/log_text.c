@@ -22,11 +22,12 @@ enum shown {
     SHOW_IF_POSITIVE, /* a number that says nothing else */
     SHOW_CLASSIC_STATE,
     SHOW_MEMBER_STATE,
+    SHOW_CONSUMER_STATE,
     SHOW_SUBSCRIPTION,
     SHOW_ASSIGNMENT,
     SHOW_RESOURCE,
     SHOW_PROBLEM,
-    SHOW_TASKS
+    SHOW_UNITS
 };
 
 static const struct {
@@ -43,18 +44,25 @@ static const struct {
     {NULL, "AssignmentsSince", SHOW_NOT},
     {NULL, "AssignmentClockMs", SHOW_NOT},
     {NULL, "MetadataHash", SHOW_NOT},
+    {"ConsumerGroupMetadata", "EmptySinceMs", SHOW_IF_POSITIVE},
+    {"ConsumerGroupCurrentMemberAssignment", "State", SHOW_CONSUMER_STATE},
+    {"ConsumerGroupTargetAssignmentMember", "TopicPartitions", SHOW_UNITS},
+    {"ConsumerGroupCurrentMemberAssignment", "AssignedPartitions", SHOW_UNITS},
+    {"ConsumerGroupCurrentMemberAssignment", "PartitionsPendingRevocation", SHOW_UNITS},
+    {"ConsumerGroupRegularExpression", "Timestamp", SHOW_TIME},
+    {"StreamsRegularExpression", "Timestamp", SHOW_TIME},
     {"StreamsGroupMetadata", "EndpointInformationEpoch", SHOW_IF_POSITIVE},
     {"StreamsGroupMetadata", "AssignNotBeforeMs", SHOW_IF_POSITIVE},
     {"StreamsGroupMetadata", "EmptySinceMs", SHOW_IF_POSITIVE},
     {"StreamsGroupMetadata", "InitializeUntilMs", SHOW_IF_POSITIVE},
     {"StreamsGroupMetadata", "TopologyProblem", SHOW_PROBLEM},
     {"StreamsGroupCurrentMemberAssignment", "State", SHOW_MEMBER_STATE},
-    {NULL, "ActiveTasks", SHOW_TASKS},
-    {NULL, "StandbyTasks", SHOW_TASKS},
-    {NULL, "WarmupTasks", SHOW_TASKS},
-    {NULL, "ActiveTasksPendingRevocation", SHOW_TASKS},
-    {NULL, "StandbyTasksPendingRevocation", SHOW_TASKS},
-    {NULL, "WarmupTasksPendingRevocation", SHOW_TASKS},
+    {NULL, "ActiveTasks", SHOW_UNITS},
+    {NULL, "StandbyTasks", SHOW_UNITS},
+    {NULL, "WarmupTasks", SHOW_UNITS},
+    {NULL, "ActiveTasksPendingRevocation", SHOW_UNITS},
+    {NULL, "StandbyTasksPendingRevocation", SHOW_UNITS},
+    {NULL, "WarmupTasksPendingRevocation", SHOW_UNITS},
     {"ClassicGroup", "State", SHOW_CLASSIC_STATE},
     {"ClassicMember", "Metadata", SHOW_SUBSCRIPTION},
     {"ConsumerGroupMemberMetadata", "Metadata", SHOW_SUBSCRIPTION},
@@ -216,6 +224,12 @@ static void put_array(struct line *l, const struct wire_field *field, int16_t ve
     put(l, STR("]"));
 }
 
+static bool is_word(enum shown shown)
+{
+    return shown == SHOW_CLASSIC_STATE || shown == SHOW_MEMBER_STATE || shown == SHOW_CONSUMER_STATE || shown == SHOW_PROBLEM ||
+           shown == SHOW_RESOURCE;
+}
+
 static const char *word_of(enum shown shown, int8_t number)
 {
     static const char *const states[] = {"Empty", "PreparingRebalance", "CompletingRebalance", "Stable"};
@@ -225,21 +239,24 @@ static const char *word_of(enum shown shown, int8_t number)
     if (shown == SHOW_MEMBER_STATE) {
         return log_member_state(number);
     }
+    if (shown == SHOW_CONSUMER_STATE) {
+        return log_consumer_state(number);
+    }
     if (shown == SHOW_PROBLEM) {
         return log_topology_problem(number);
     }
     return number == 2 ? "topic" : number == 4 ? "broker" : number == 32 ? "group" : "?";
 }
 
-/* "0[0@2,1@3] 1[4]": tasks of subtopologies, with the epochs they were given with where the record has them. */
-static void put_tasks(struct line *l, const struct wire_type *type, const struct any_array *array)
+/* "0[0@2,1@3] 1[4]": tasks of subtopologies or partitions of topics, with the epochs they were given with where the record has them. */
+static void put_units(struct line *l, const struct wire_type *type, const struct any_array *array)
 {
     for (int32_t i = 0; i < array->len; i++) {
         const uint8_t *ids = (const uint8_t *)array->v + (size_t)i * type->size;
         const struct int32_array *partitions = (const void *)(ids + type->fields[1].offset);
         const struct int32_array *epochs = type->field_count > 2 ? (const void *)(ids + type->fields[2].offset) : NULL;
         put(l, i == 0 ? STR("") : STR(" "));
-        put_text(l, *(const struct str *)(const void *)ids);
+        put_plain(l, type->fields[0].kind, NULL, 0, ids + type->fields[0].offset);
         for (int32_t k = 0; k < partitions->len; k++) {
             bool epoch = epochs != NULL && k < epochs->len;
             put(l, arena_printf(l->arena, "%s%" PRId32, k == 0 ? "[" : ",", partitions->v[k]));
@@ -254,9 +271,9 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
     enum shown shown = shown_as(l->record, field);
     if (shown == SHOW_TIME && *(const int64_t *)at >= 0) {
         put(l, out_time(*(const int64_t *)at, l->arena));
-    } else if (shown == SHOW_TASKS) {
-        put_tasks(l, field->type, at);
-    } else if (shown == SHOW_CLASSIC_STATE || shown == SHOW_MEMBER_STATE || shown == SHOW_PROBLEM || shown == SHOW_RESOURCE) {
+    } else if (shown == SHOW_UNITS) {
+        put_units(l, field->type, at);
+    } else if (is_word(shown)) {
         put(l, str_of(word_of(shown, *(const int8_t *)at)));
     } else if (shown == SHOW_SUBSCRIPTION) {
         put_subscription(l, *(const struct bytes *)at);
@@ -283,7 +300,7 @@ static bool is_unset(const struct wire_field *field, enum shown shown, const voi
     if (shown == SHOW_NOT) {
         return true;
     }
-    if (shown == SHOW_TASKS && ((const struct any_array *)at)->len == 0) {
+    if (shown == SHOW_UNITS && ((const struct any_array *)at)->len == 0) {
         return true;
     }
     switch (field->kind) {
@@ -381,6 +398,12 @@ const char *log_member_state(int8_t state)
     return state >= 1 && state <= (int8_t)COUNT_OF(words) ? words[state - 1] : "?";
 }
 
+const char *log_consumer_state(int8_t state)
+{
+    static const char *const words[] = {"Stable", "UnrevokedPartitions", "UnreleasedPartitions"};
+    return state >= 0 && state < (int8_t)COUNT_OF(words) ? words[state] : "?";
+}
+
 const char *log_topology_problem(int8_t problem)
 {
     static const char *const words[] = {"MissingSourceTopics", "IncorrectlyPartitionedTopics", "MissingInternalTopics"};
@@ -415,13 +438,31 @@ struct str log_record_group(struct record record, struct arena *arena)
 
 /* ---- JSON ---- */
 
+static void add_subscription(json_t *decoded, struct str protocol, struct bytes metadata, struct arena *arena)
+{
+    struct str name = out_text(protocol, arena);
+    out_json_set(decoded, arena_printf(arena, "%.*s", STR_ARG(name)).ptr, consumer_subscription_json(metadata, arena));
+}
+
 static json_t *subscriptions_json(const struct classic_member_value *value, struct arena *arena)
 {
     json_t *decoded = json_object();
     for (int32_t i = 0; i < value->protocols.len; i++) {
-        struct str name = out_text(value->protocols.v[i].name, arena);
-        out_json_set(decoded, arena_printf(arena, "%.*s", STR_ARG(name)).ptr,
-                     consumer_subscription_json(value->protocols.v[i].metadata, arena));
+        add_subscription(decoded, value->protocols.v[i].name, value->protocols.v[i].metadata, arena);
+    }
+    return decoded;
+}
+
+/* Of a member that speaks the classic protocol in a consumer group. */
+static json_t *migrated_json(const struct consumer_group_member_metadata_value *value, struct arena *arena)
+{
+    if (value->classic_member_metadata == NULL) {
+        return NULL;
+    }
+    json_t *decoded = json_object();
+    const struct consumer_group_member_metadata_value_classic_protocol_array *all = &value->classic_member_metadata->supported_protocols;
+    for (int32_t i = 0; i < all->len; i++) {
+        add_subscription(decoded, all->v[i].name, all->v[i].metadata, arena);
     }
     return decoded;
 }
@@ -436,6 +477,8 @@ static json_t *decoded_json(struct record record, struct arena *arena)
     switch (decoded.schema->type) {
     case RECORD_CLASSIC_MEMBER:
         return subscriptions_json(decoded.value, arena);
+    case RECORD_CONSUMER_GROUP_MEMBER_METADATA:
+        return migrated_json(decoded.value, arena);
     case RECORD_CLASSIC_ASSIGNMENT:
         return consumer_assignment_json(((const struct classic_assignment_value *)decoded.value)->assignment, arena);
     default:

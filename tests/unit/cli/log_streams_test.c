@@ -3,9 +3,7 @@
 
 #include "made.h"
 
-#include <ftw.h>
 #include <jansson.h>
-#include <unistd.h>
 
 /* Entry 3: a joins group s alone and has both tasks; 4: b joins, a is to give one up; 5: group t has no topology. */
 enum { LAST = 5 };
@@ -14,46 +12,6 @@ struct story {
     struct made made;
     char dir[32];
 };
-
-struct entry {
-    struct log_entry v;
-    struct log_entry_cause cause;
-    struct log_entry_group_revision group;
-    struct log_entry_entry_record records[12];
-};
-
-static void entry_init(struct entry *e, const char *group, int64_t revision)
-{
-    wire_init(&wire_log_entry, &e->v);
-    e->cause = (struct log_entry_cause){.client_id = STR("app-1"),
-                                        .host = STR("/127.0.0.1"),
-                                        .api_key = API_KEY_STREAMS_GROUP_HEARTBEAT,
-                                        .group_id = str_of(group),
-                                        .reason = STR_NULL,
-                                        .rule = STR("streams: join")};
-    e->group = (struct log_entry_group_revision){.group_id = str_of(group), .revision = revision};
-    e->v.wall_ms = 1790000000000;
-    e->v.causes.v = &e->cause;
-    e->v.causes.len = 1;
-    e->v.groups.v = &e->group;
-    e->v.groups.len = 1;
-    e->v.records.v = e->records;
-}
-
-static void add(struct entry *e, struct record r)
-{
-    e->records[e->v.records.len++] = (struct log_entry_entry_record){0, r.key, r.value};
-}
-
-static void write_entry(struct story *s, const struct entry *e, uint64_t index)
-{
-    made_write(&s->made, (struct store_record){.kind = STORE_ENTRY,
-                                               .entry_type = 1,
-                                               .shard = 1,
-                                               .index = index,
-                                               .term = 1,
-                                               .payload = wire_encode(&wire_log_entry, 0, &e->v, &s->made.arena)});
-}
 
 /* ---- records ---- */
 
@@ -134,50 +92,42 @@ static struct record current_record(struct story *s, const char *member, int32_t
 static int setup(void **state)
 {
     struct story *s = calloc(1, sizeof(*s));
-    struct entry e;
+    struct made_change e;
     assert_non_null(s);
     made_init(&s->made);
     made_write(&s->made, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
     for (uint64_t index = 1; index <= 2; index++) {
         made_write(&s->made, made_entry(&s->made.arena, 1, index, 1));
     }
-    entry_init(&e, "s", 0);
-    add(&e, member_record(s, "s", "a"));
-    add(&e, topology_record(s, "s"));
-    add(&e, group_record(s, "s", 2, -1));
-    add(&e, target_record(s, "a", 0, 2));
-    add(&e, assignment_record(s, "s", 2));
-    add(&e, current_record(s, "a", 2, 1, 2, 0));
-    write_entry(s, &e, 3);
-    entry_init(&e, "s", 1);
-    add(&e, member_record(s, "s", "b"));
-    add(&e, group_record(s, "s", 3, -1));
-    add(&e, target_record(s, "a", 0, 1));
-    add(&e, target_record(s, "b", 1, 1));
-    add(&e, assignment_record(s, "s", 3));
-    add(&e, current_record(s, "b", 3, 3, 0, 0));
-    add(&e, current_record(s, "a", 2, 2, 1, 1));
-    write_entry(s, &e, 4);
-    entry_init(&e, "t", 0);
-    add(&e, group_record(s, "t", 1, 1));
-    write_entry(s, &e, LAST);
-    memcpy(s->dir, "/tmp/muster-cli-XXXXXX", sizeof("/tmp/muster-cli-XXXXXX"));
-    assert_non_null(mkdtemp(s->dir));
-    made_export(&s->made, s->dir);
+    made_change_init(&e, API_KEY_STREAMS_GROUP_HEARTBEAT, "streams: join", "s", 0);
+    made_change_add(&e, member_record(s, "s", "a"));
+    made_change_add(&e, topology_record(s, "s"));
+    made_change_add(&e, group_record(s, "s", 2, -1));
+    made_change_add(&e, target_record(s, "a", 0, 2));
+    made_change_add(&e, assignment_record(s, "s", 2));
+    made_change_add(&e, current_record(s, "a", 2, 1, 2, 0));
+    made_change_write(&s->made, &e, 3);
+    made_change_init(&e, API_KEY_STREAMS_GROUP_HEARTBEAT, "streams: join", "s", 1);
+    made_change_add(&e, member_record(s, "s", "b"));
+    made_change_add(&e, group_record(s, "s", 3, -1));
+    made_change_add(&e, target_record(s, "a", 0, 1));
+    made_change_add(&e, target_record(s, "b", 1, 1));
+    made_change_add(&e, assignment_record(s, "s", 3));
+    made_change_add(&e, current_record(s, "b", 3, 3, 0, 0));
+    made_change_add(&e, current_record(s, "a", 2, 2, 1, 1));
+    made_change_write(&s->made, &e, 4);
+    made_change_init(&e, API_KEY_STREAMS_GROUP_HEARTBEAT, "streams: join", "t", 0);
+    made_change_add(&e, group_record(s, "t", 1, 1));
+    made_change_write(&s->made, &e, LAST);
+    made_folder(&s->made, s->dir);
     *state = s;
     return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st, (void)type, (void)ftw;
-    return remove(path);
 }
 
 static int teardown(void **state)
 {
     struct story *s = *state;
-    (void)nftw(s->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    made_folder_remove(s->dir);
     made_fini(&s->made);
     free(s);
     return 0;

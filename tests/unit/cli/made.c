@@ -1,7 +1,9 @@
 #include "made.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -270,4 +272,58 @@ void made_export(const struct made *m, const char *dir)
         MUSTER_CHECK(fd >= 0 && write(fd, data.ptr, (size_t)data.len) == data.len);
         close(fd);
     }
+}
+
+/* ---- other stories ---- */
+
+void made_change_init(struct made_change *e, int16_t api_key, const char *rule, const char *group, int64_t revision)
+{
+    wire_init(&wire_log_entry, &e->v);
+    e->cause = (struct log_entry_cause){.client_id = STR("app-1"),
+                                        .host = STR("/127.0.0.1"),
+                                        .api_key = api_key,
+                                        .group_id = str_of(group),
+                                        .reason = STR_NULL,
+                                        .rule = str_of(rule)};
+    e->group = (struct log_entry_group_revision){.group_id = str_of(group), .revision = revision};
+    e->v.wall_ms = wall_ms;
+    e->v.causes.v = &e->cause;
+    e->v.causes.len = 1;
+    e->v.groups.v = &e->group;
+    e->v.groups.len = 1;
+    e->v.records.v = e->records;
+}
+
+void made_change_add(struct made_change *e, struct record record)
+{
+    MUSTER_CHECK(e->v.records.len < (int32_t)COUNT_OF(e->records));
+    e->records[e->v.records.len++] = (struct log_entry_entry_record){0, record.key, record.value};
+}
+
+void made_change_write(struct made *m, const struct made_change *e, uint64_t index)
+{
+    made_write(m, (struct store_record){.kind = STORE_ENTRY,
+                                        .entry_type = ENTRY_COMMAND,
+                                        .shard = 1,
+                                        .index = index,
+                                        .term = 1,
+                                        .payload = wire_encode(&wire_log_entry, 0, &e->v, &m->arena)});
+}
+
+void made_folder(const struct made *m, char dir[32])
+{
+    memcpy(dir, "/tmp/muster-cli-XXXXXX", sizeof("/tmp/muster-cli-XXXXXX"));
+    MUSTER_CHECK(mkdtemp(dir) != NULL);
+    made_export(m, dir);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+void made_folder_remove(const char *dir)
+{
+    (void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

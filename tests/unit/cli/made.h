@@ -34,4 +34,19 @@ void made_snapshot(struct made *m, uint64_t index, uint64_t hash, uint64_t trim)
 /* Copies the disk's files into a real folder. */
 void made_export(const struct made *m, const char *dir);
 
+/* ---- other stories, of groups of the new protocols ---- */
+
+struct made_change {
+    struct log_entry v;
+    struct log_entry_cause cause;
+    struct log_entry_group_revision group;
+    struct log_entry_entry_record records[12];
+};
+void made_change_init(struct made_change *e, int16_t api_key, const char *rule, const char *group, int64_t revision);
+void made_change_add(struct made_change *e, struct record record);
+void made_change_write(struct made *m, const struct made_change *e, uint64_t index); /* into shard 1 */
+/* A folder of its own under /tmp with the files; made_folder_remove takes it away. */
+void made_folder(const struct made *m, char dir[32]);
+void made_folder_remove(const char *dir);
+
 #endif
