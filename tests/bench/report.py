@@ -56,7 +56,8 @@ def ratios(load, cells):
 
 def phases(load, rows):
     """Of a rebalance: how long until all are settled, and what it took."""
-    print(f"\n### rebalance, {load.split('-')[1]} members\n")
+    paced = "when asked to" if load.startswith("paced") else "every 250 ms"
+    print(f"\n### rebalance, {load.split('-')[1]} members, heartbeats {paced}\n")
     print("| system | phase | ms (spread) | requests | CPU ms (spread) |")
     print("| --- | --- | ---: | ---: | ---: |")
     medians = {}
@@ -74,6 +75,20 @@ def phases(load, rows):
             print(f"\n{phase}: muster settles in {medians['muster', phase] / ms:.2f} times the time of {name}")
 
 
+def storm(load, rows):
+    """Of many groups that form at once: when the middle one, the 99th of 100 and the last were settled, and what it took."""
+    print(f"\n### {load.split('-')[1]} groups of 10 form at once\n")
+    print("| system | p50 ms | p99 ms | max ms (spread) | requests | CPU ms (spread) |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name in SYSTEMS:
+        results = [row["result"] for row in rows if row["system"] == name]
+        if results:
+            last, cpu = [r["group_stable_ms"]["max"] for r in results], [sum(r["server_cpu_s"]) * 1000 for r in results]
+            print(f"| {name} | {statistics.median(r['group_stable_ms']['p50'] for r in results):,.0f} "
+                  f"| {statistics.median(r['group_stable_ms']['p99'] for r in results):,.0f} | {statistics.median(last):,.0f} ({span(last, 0)}) "
+                  f"| {statistics.median(r['requests'] for r in results):,.0f} | {statistics.median(cpu):,.0f} ({span(cpu, 0)}) |")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.strip())
@@ -83,8 +98,9 @@ def main():
         sys.exit("report: nothing was measured")
     print(f"{max(row['round'] for row in rows)} rounds, {rows[0].get('kind', 'classic')} members, {rows[0]['cpus']} processors; medians")
     for load in dict.fromkeys(row["load"] for row in rows):
-        if load.startswith("rebalance"):
-            phases(load, [row for row in rows if row["load"] == load])
+        other = {"rebalance": phases, "paced": phases, "storm": storm}.get(load.split("-")[0])
+        if other is not None:
+            other(load, [row for row in rows if row["load"] == load])
             continue
         cells = {name: Cell(some) for name in SYSTEMS
                  if (some := [row for row in rows if row["load"] == load and row["system"] == name])}
