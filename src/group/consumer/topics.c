@@ -54,24 +54,28 @@ static void take_assignment(struct draft *t, const struct group_job *job)
     }
 }
 
-/* known NULL: it had not been matched before. */
-static bool same_topics(const struct regex_topics *now, const struct regex_topics *known)
+/* Whether there is a topic that was not there before. One that is gone is no news: the hash of the topics told of it when it went. known NULL: it had not been
+ * matched before. */
+static bool has_more(const struct regex_topics *now, const struct regex_topics *known)
 {
-    int32_t len = known == NULL ? 0 : known->topics.len;
-    bool same = now->topics.len == len;
-    for (int32_t i = 0; same && i < len; i++) {
-        same = str_eq(now->topics.v[i], known->topics.v[i]);
+    int32_t k = 0, len = known == NULL ? 0 : known->topics.len;
+    for (int32_t i = 0; i < now->topics.len; i++) {
+        while (k < len && str_cmp(known->topics.v[k], now->topics.v[i]) < 0) {
+            k++;
+        }
+        if (k == len || !str_eq(known->topics.v[k], now->topics.v[i])) {
+            return true;
+        }
     }
-    return same;
+    return false;
 }
 
-/* Whether members read something else than before by a regular expression that they name. */
+/* Whether members read more than before by a regular expression that they name. */
 static bool news(const struct draft *t, const struct regex_table *matches)
 {
     struct regex_table known = modern_regexes(t->was, t->d->arena);
     for (int32_t i = 0; i < matches->len; i++) {
-        if (consumer_draft_has_regex(t, matches->v[i].regex) &&
-            !same_topics(&matches->v[i], regex_table_find(&known, matches->v[i].regex))) {
+        if (consumer_draft_has_regex(t, matches->v[i].regex) && has_more(&matches->v[i], regex_table_find(&known, matches->v[i].regex))) {
             return true;
         }
     }
