@@ -33,27 +33,27 @@ struct streams_group_metadata_value streams_group_value(const struct modern *s, 
     return v;
 }
 
-struct streams_group_member_metadata_value streams_member_value(const struct modern_member *m, struct arena *arena)
+static const void *member_value(const struct modern_member *m, struct arena *arena)
 {
-    struct streams_group_member_metadata_value v;
-    wire_init(&wire_streams_group_member_metadata_value, &v);
-    v.instance_id = m->instance_id;
-    v.rack_id = m->rack_id;
-    v.client_id = m->client_id;
-    v.client_host = m->client_host;
-    v.rebalance_timeout_ms = m->rebalance_timeout_ms;
-    v.topology_epoch = m->topology_epoch;
-    v.process_id = m->process_id;
+    struct streams_group_member_metadata_value *v = ARENA_NEW(arena, struct streams_group_member_metadata_value, 1);
+    wire_init(&wire_streams_group_member_metadata_value, v);
+    v->instance_id = m->instance_id;
+    v->rack_id = m->rack_id;
+    v->client_id = m->client_id;
+    v->client_host = m->client_host;
+    v->rebalance_timeout_ms = m->rebalance_timeout_ms;
+    v->topology_epoch = m->topology_epoch;
+    v->process_id = m->process_id;
     if (!str_is_null(m->endpoint_host)) {
-        v.user_endpoint = ARENA_NEW(arena, struct streams_group_member_metadata_value_endpoint, 1);
-        v.user_endpoint->host = m->endpoint_host;
-        v.user_endpoint->port = m->endpoint_port;
+        v->user_endpoint = ARENA_NEW(arena, struct streams_group_member_metadata_value_endpoint, 1);
+        v->user_endpoint->host = m->endpoint_host;
+        v->user_endpoint->port = m->endpoint_port;
     }
-    v.client_tags.len = m->tag_count;
-    v.client_tags.v = ARENA_NEW(arena, struct streams_group_member_metadata_value_key_value, m->tag_count);
+    v->client_tags.len = m->tag_count;
+    v->client_tags.v = ARENA_NEW(arena, struct streams_group_member_metadata_value_key_value, m->tag_count);
     for (int32_t i = 0; i < m->tag_count; i++) {
-        v.client_tags.v[i].key = m->tags[i].key;
-        v.client_tags.v[i].value = m->tags[i].value;
+        v->client_tags.v[i].key = m->tags[i].key;
+        v->client_tags.v[i].value = m->tags[i].value;
     }
     return v;
 }
@@ -70,11 +70,13 @@ static struct streams_group_target_assignment_member_value_task_ids_array target
     return tasks;
 }
 
-struct streams_group_target_assignment_member_value streams_target_value(const struct holding *target, struct arena *arena)
+static const void *target_value(const struct holding *target, struct arena *arena)
 {
-    return (struct streams_group_target_assignment_member_value){.active_tasks = target_tasks(target->kind[UNITS_ACTIVE], arena),
-                                                                 .standby_tasks = target_tasks(target->kind[UNITS_STANDBY], arena),
-                                                                 .warmup_tasks = target_tasks(target->kind[UNITS_WARMUP], arena)};
+    struct streams_group_target_assignment_member_value *v = ARENA_NEW(arena, struct streams_group_target_assignment_member_value, 1);
+    v->active_tasks = target_tasks(target->kind[UNITS_ACTIVE], arena);
+    v->standby_tasks = target_tasks(target->kind[UNITS_STANDBY], arena);
+    v->warmup_tasks = target_tasks(target->kind[UNITS_WARMUP], arena);
+    return v;
 }
 
 static struct streams_group_current_member_assignment_value_task_ids_array current_tasks(const struct holding *h, enum unit_kind kind,
@@ -93,19 +95,19 @@ static struct streams_group_current_member_assignment_value_task_ids_array curre
     return tasks;
 }
 
-struct streams_group_current_member_assignment_value streams_current_value(const struct member_position *p, struct arena *arena)
+static const void *current_value(const struct member_position *p, struct arena *arena)
 {
-    struct streams_group_current_member_assignment_value v;
-    wire_init(&wire_streams_group_current_member_assignment_value, &v);
-    v.member_epoch = p->epoch;
-    v.previous_member_epoch = p->previous_epoch;
-    v.state = (int8_t)p->state;
-    v.active_tasks = current_tasks(&p->assigned, UNITS_ACTIVE, arena);
-    v.standby_tasks = current_tasks(&p->assigned, UNITS_STANDBY, arena);
-    v.warmup_tasks = current_tasks(&p->assigned, UNITS_WARMUP, arena);
-    v.active_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_ACTIVE, arena);
-    v.standby_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_STANDBY, arena);
-    v.warmup_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_WARMUP, arena);
+    struct streams_group_current_member_assignment_value *v = ARENA_NEW(arena, struct streams_group_current_member_assignment_value, 1);
+    wire_init(&wire_streams_group_current_member_assignment_value, v);
+    v->member_epoch = p->epoch;
+    v->previous_member_epoch = p->previous_epoch;
+    v->state = (int8_t)p->state;
+    v->active_tasks = current_tasks(&p->assigned, UNITS_ACTIVE, arena);
+    v->standby_tasks = current_tasks(&p->assigned, UNITS_STANDBY, arena);
+    v->warmup_tasks = current_tasks(&p->assigned, UNITS_WARMUP, arena);
+    v->active_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_ACTIVE, arena);
+    v->standby_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_STANDBY, arena);
+    v->warmup_tasks_pending_revocation = current_tasks(&p->revoking, UNITS_WARMUP, arena);
     return v;
 }
 
@@ -137,27 +139,6 @@ static const void *assignment_value(const struct modern *s, struct arena *arena)
     v->assignment_epoch = s->assignment_epoch;
     v->assignment_timestamp = s->assignment_wall_ms;
     v->assignment_clock_ms = s->assignment_clock_ms;
-    return v;
-}
-
-static const void *member_value(const struct modern_member *m, struct arena *arena)
-{
-    struct streams_group_member_metadata_value *v = ARENA_NEW(arena, struct streams_group_member_metadata_value, 1);
-    *v = streams_member_value(m, arena);
-    return v;
-}
-
-static const void *target_value(const struct holding *target, struct arena *arena)
-{
-    struct streams_group_target_assignment_member_value *v = ARENA_NEW(arena, struct streams_group_target_assignment_member_value, 1);
-    *v = streams_target_value(target, arena);
-    return v;
-}
-
-static const void *current_value(const struct member_position *p, struct arena *arena)
-{
-    struct streams_group_current_member_assignment_value *v = ARENA_NEW(arena, struct streams_group_current_member_assignment_value, 1);
-    *v = streams_current_value(p, arena);
     return v;
 }
 

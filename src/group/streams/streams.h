@@ -38,13 +38,8 @@ void streams_configs(const struct group_set *catalog, const struct group_setting
 
 /* ---- record.c ------------------------------------------------------------------------------------------------------------------ */
 
-/* The records as they are written: for decisions, and for snapshots, whose bytes must be the same. value NULL writes a tombstone. Strings are borrowed. */
-struct streams_group_metadata_value streams_group_value(const struct modern *s,
-                                                        struct arena *arena); /* as it is now; a new group's with s NULL */
-struct streams_group_member_metadata_value streams_member_value(const struct modern_member *m, struct arena *arena);
-struct streams_group_target_assignment_member_value streams_target_value(const struct holding *target, struct arena *arena);
-struct streams_group_current_member_assignment_value streams_current_value(const struct member_position *p, struct arena *arena);
-enum { STREAMS_VALUE_VERSION = 0 };
+/* The group's own record as it would be written now, and a new group's with s NULL; streams_kind has the others. Strings are borrowed. */
+struct streams_group_metadata_value streams_group_value(const struct modern *s, struct arena *arena);
 
 /* store.c: the state a group is in, by what is recorded alone. */
 enum streams_state { STREAMS_INITIALIZING, STREAMS_EMPTY, STREAMS_NOT_READY, STREAMS_ASSIGNING, STREAMS_RECONCILING, STREAMS_STABLE };

@@ -469,7 +469,7 @@ static void apply_record(struct fixture *f, int16_t type, const void *value)
     struct arena arena;
     arena_init(&arena, 0);
     struct streams_group_metadata_key key = {.group_id = STR("app")}; /* the others' are the same */
-    struct record record = wire_record_encode(type, &key, STREAMS_VALUE_VERSION, value, &arena);
+    struct record record = wire_record_encode(type, &key, MODERN_VALUE_VERSION, value, &arena);
     world_apply(&f->world, &record, 1);
     arena_fini(&arena);
 }

@@ -91,8 +91,8 @@ static struct record target_record(struct fixture *f, const char *group, const c
 {
     struct streams_group_target_assignment_member_key key = {.group_id = str_of(group), .member_id = str_of(member)};
     struct holding target = {{{tasks_of_two, 2}}};
-    struct streams_group_target_assignment_member_value value = streams_target_value(&target, &f->arena);
-    return wire_record_encode(RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, &key, 0, &value, &f->arena);
+    const void *value = streams_kind.target_value(&target, &f->arena);
+    return wire_record_encode(RECORD_STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, &key, 0, value, &f->arena);
 }
 
 static struct record current_record(struct fixture *f, const char *group, const char *member, int32_t epoch, enum member_state state)
@@ -102,8 +102,8 @@ static struct record current_record(struct fixture *f, const char *group, const 
                                        .previous_epoch = epoch - 1,
                                        .state = state,
                                        .assigned = {{{tasks_of_two, 1}, {tasks_of_two + 1, 1}}}};
-    struct streams_group_current_member_assignment_value value = streams_current_value(&position, &f->arena);
-    return wire_record_encode(RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, 0, &value, &f->arena);
+    const void *value = streams_kind.current_value(&position, &f->arena);
+    return wire_record_encode(RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, 0, value, &f->arena);
 }
 
 static struct record offsets_record_of(struct fixture *f, const char *group, const char *member)
@@ -249,13 +249,13 @@ static void records_of_ours_are_not_kept_twice(void **state)
     assert_true(slot->member->raw.len < 0 && slot->target.raw.len < 0 && slot->current->raw.len < 0 && slot->offsets->raw.len < 0);
     struct unit away[] = {{STR("0"), 0, 0}, {STR("0"), 2, 0}, {STR("1"), 0, 0}};
     struct member_position position = {.assigned = {{{away, 3}, {away, 2}}}};
-    struct streams_group_current_member_assignment_value v = streams_current_value(&position, &f->arena);
-    assert_int_equal(v.active_tasks.len, 2);
-    assert_int_equal(v.active_tasks.v[0].partitions.len, 2);
-    assert_int_equal(v.active_tasks.v[0].assignment_epochs.len, 2);
-    assert_int_equal(v.active_tasks.v[1].assignment_epochs.len, 1);
-    assert_int_equal(v.standby_tasks.len, 1);
-    assert_int_equal(v.standby_tasks.v[0].assignment_epochs.len, -1);
+    const struct streams_group_current_member_assignment_value *v = streams_kind.current_value(&position, &f->arena);
+    assert_int_equal(v->active_tasks.len, 2);
+    assert_int_equal(v->active_tasks.v[0].partitions.len, 2);
+    assert_int_equal(v->active_tasks.v[0].assignment_epochs.len, 2);
+    assert_int_equal(v->active_tasks.v[1].assignment_epochs.len, 1);
+    assert_int_equal(v->standby_tasks.len, 1);
+    assert_int_equal(v->standby_tasks.v[0].assignment_epochs.len, -1);
 }
 
 static void records_of_others_are_kept_as_they_came(void **state)
