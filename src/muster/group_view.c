@@ -47,8 +47,7 @@ static void view_classic_member(const struct describe_groups_response_described_
                                 .host = m->client_host,
                                 .topics = {NULL, -1},
                                 .subscription = m->member_metadata,
-                                .assignment_bytes = m->member_assignment,
-                                .epoch = -1};
+                                .assignment_bytes = m->member_assignment};
     if (consumer && consumer_subscription_parse(m->member_metadata, arena, &subscription)) {
         ret->topics = subscription.topics;
     }
@@ -97,9 +96,18 @@ static int fetch_classic(struct client *c, struct str group, struct arena *arena
     return MUSTER_E_OK;
 }
 
+static struct topic_partitions_list view_partitions(const struct consumer_group_describe_response_assignment *a, struct arena *arena)
+{
+    int32_t count = a->topic_partitions.len > 0 ? a->topic_partitions.len : 0;
+    struct topic_partitions_list list = {.v = ARENA_NEW(arena, struct topic_partitions, count), .len = count};
+    for (int32_t i = 0; i < count; i++) {
+        list.v[i] = (struct topic_partitions){a->topic_partitions.v[i].topic_name, a->topic_partitions.v[i].partitions};
+    }
+    return list;
+}
+
 static void view_consumer_member(const struct consumer_group_describe_response_member *m, struct arena *arena, struct member_view *ret)
 {
-    int32_t count = m->assignment.topic_partitions.len;
     *ret = (struct member_view){.member_id = m->member_id,
                                 .instance_id = m->instance_id,
                                 .client_id = m->client_id,
@@ -108,13 +116,12 @@ static void view_consumer_member(const struct consumer_group_describe_response_m
                                 .subscription = BYTES_NULL,
                                 .assignment_bytes = BYTES_NULL,
                                 .assignment_known = true,
-                                .epoch = m->member_epoch};
-    ret->assignment.v = ARENA_NEW(arena, struct topic_partitions, count);
-    ret->assignment.len = count;
-    for (int32_t i = 0; i < count; i++) {
-        const struct consumer_group_describe_response_topic_partitions *t = &m->assignment.topic_partitions.v[i];
-        ret->assignment.v[i] = (struct topic_partitions){t->topic_name, t->partitions};
-    }
+                                .assignment = view_partitions(&m->assignment, arena),
+                                .target = view_partitions(&m->target_assignment, arena),
+                                .rack_id = m->rack_id,
+                                .regex = m->subscribed_topic_regex,
+                                .epoch = m->member_epoch,
+                                .type = m->member_type};
 }
 
 /* Groups of the consumer protocol (KIP-848) are described by a request of their own. */
@@ -143,7 +150,9 @@ static int fetch_consumer(struct client *c, struct str group, struct arena *aren
     view->state = g->group_state;
     view->protocol_type = STR("consumer");
     view->protocol = g->assignor_name;
+    view->is_consumer = true;
     view->epoch = g->group_epoch;
+    view->assignment_epoch = g->assignment_epoch;
     view->member_count = g->members.len;
     view->members = ARENA_NEW(arena, struct member_view, g->members.len);
     for (int32_t i = 0; i < g->members.len; i++) {
@@ -157,11 +166,21 @@ static int by_member_id(const void *a, const void *b)
     return str_cmp(((const struct member_view *)a)->member_id, ((const struct member_view *)b)->member_id);
 }
 
-int group_view_fetch(struct client *c, struct str group, struct arena *arena, struct group_view *ret)
+int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret)
 {
     struct client_node *node = NULL;
     int16_t error = 0;
-    *ret = (struct group_view){.group_id = group, .error_message = STR_NULL, .epoch = -1, .coordinator_id = -1};
+    *ret = (struct coordinator_view){.id = -1};
+    int rc = client_coordinator(c, group, arena, &node, &error);
+    if (rc == 0 && error == 0) {
+        *ret = (struct coordinator_view){.id = node->id, .host = arena_printf(arena, "%s", node->host).ptr, .port = node->port};
+    }
+    return rc;
+}
+
+int group_view_fetch(struct client *c, struct str group, struct arena *arena, struct group_view *ret)
+{
+    *ret = (struct group_view){.group_id = group, .error_message = STR_NULL, .coordinator = {.id = -1}};
     int rc = fetch_classic(c, group, arena, ret);
     if (rc == 0 && ret->error == KAFKA_GROUP_ID_NOT_FOUND) {
         rc = fetch_consumer(c, group, arena, ret);
@@ -170,13 +189,7 @@ int group_view_fetch(struct client *c, struct str group, struct arena *arena, st
         return rc;
     }
     qsort(ret->members, (size_t)ret->member_count, sizeof(*ret->members), by_member_id);
-    rc = client_coordinator(c, group, arena, &node, &error);
-    if (rc == 0 && error == 0) {
-        ret->coordinator_id = node->id;
-        ret->coordinator_host = arena_printf(arena, "%s", node->host).ptr;
-        ret->coordinator_port = node->port;
-    }
-    return rc;
+    return coordinator_view_fetch(c, group, arena, &ret->coordinator);
 }
 
 /* ---- all groups ---- */

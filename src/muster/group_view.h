@@ -6,23 +6,35 @@
 #include "client.h"
 #include "consumer_protocol.h"
 
+/* Who coordinates a group, of whatever type. */
+struct coordinator_view {
+    int32_t id; /* -1: not told */
+    const char *host;
+    int32_t port;
+};
+int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret);
+
+enum { MEMBER_CLASSIC = 0, MEMBER_CONSUMER = 1 }; /* MemberType of ConsumerGroupDescribe */
 struct member_view {
     struct str member_id, instance_id, client_id, host;
     struct str_array topics;                     /* subscribed to; len -1: not known */
-    struct bytes subscription, assignment_bytes; /* classic members: as sent; else null */
+    struct bytes subscription, assignment_bytes; /* of a classic group, as sent; else null */
     bool assignment_known;
     struct topic_partitions_list assignment;
-    int32_t epoch; /* -1: a classic member has none of its own */
+    /* of a consumer group */
+    struct topic_partitions_list target;
+    struct str rack_id, regex; /* null: none */
+    int32_t epoch;
+    int8_t type; /* which protocol it speaks; -1: not told */
 };
 struct group_view {
     struct str group_id;
     int16_t error; /* not 0: the rest is empty */
     struct str error_message;
-    struct str type, state, protocol_type, protocol; /* type "classic" or "consumer" */
-    int32_t epoch;                                   /* -1: not told */
-    int32_t coordinator_id;
-    const char *coordinator_host;
-    int32_t coordinator_port;
+    struct str type, state, protocol_type, protocol; /* type "classic" or "consumer"; protocol: of a consumer group the assignor */
+    bool is_consumer;
+    int32_t epoch, assignment_epoch; /* of a consumer group */
+    struct coordinator_view coordinator;
     struct member_view *members;
     int32_t member_count;
 };
@@ -60,6 +72,27 @@ int offsets_view_fetch(struct client *c, struct str group, struct arena *arena, 
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
 /* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */
 int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
+
+/* ---- group_show.c ---- */
+struct str names_text(const struct str_array *names, struct arena *arena); /* "a,b"; null: none */
+json_t *names_json(const struct str_array *names);
+struct str coordinator_text(const struct coordinator_view *v, struct arena *arena);
+json_t *coordinator_json(const struct coordinator_view *v);
+json_t *group_json(const struct group_view *g, const struct offsets_view *offsets, struct arena *arena);
+void group_print_summary(struct cli *cli, const struct group_view *g);
+void group_print_members(struct cli *cli, const struct group_view *g);
+void group_print_offsets(struct cli *cli, const struct group_view *g,
+                         const struct offsets_view *offsets); /* partitions, then members without any */
+
+/* ---- groups.c: a command that describes the groups it names, as tables one after the other or as one document ---- */
+struct describing {
+    struct cli *cli;
+    struct client client;
+    json_t *groups; /* for JSON */
+    bool printed;
+};
+int describe_each(struct cli *cli, int (*one)(struct describing *d, struct str group)); /* one: an enum cli_exit */
+void describe_next(struct describing *d);                                               /* before the first table of a group */
 
 /* Connects per cli->bootstrap. CLI_OK, or CLI_USAGE with a message. */
 int cli_connect(struct cli *cli, struct client *c);

@@ -65,8 +65,8 @@ static int run_list(struct cli *cli)
 }
 
 static const struct cli_option list_options[] = {
-    {"state", "STATE", "only groups in that state, as Kafka writes it: Stable, Empty, PreparingRebalance, ..."},
-    {"type", "TYPE", "only groups of that type: classic, consumer, streams, ..."},
+    {"state", "STATE", "only groups in that state, as Kafka writes it: Stable, Empty, PreparingRebalance, Assigning, Reconciling, ..."},
+    {"type", "TYPE", "only groups of that type: classic, consumer or streams"},
 };
 
 const struct cli_command command_groups_list = {
@@ -80,159 +80,6 @@ const struct cli_command command_groups_list = {
     .run = run_list};
 
 /* ---- describe ---- */
-
-static struct str topics_text(const struct str_array *topics, struct arena *arena)
-{
-    struct str text = STR("");
-    for (int32_t i = 0; i < topics->len; i++) {
-        text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i > 0 ? "," : "", STR_ARG(topics->v[i]));
-    }
-    return topics->len > 0 ? text : STR_NULL;
-}
-
-static json_t *member_json(const struct group_view *g, const struct member_view *m, struct arena *arena)
-{
-    json_t *one = json_object();
-    out_json_set(one, "memberId", out_json_text(m->member_id));
-    out_json_set(one, "groupInstanceId", out_json_text(m->instance_id));
-    out_json_set(one, "clientId", out_json_text(m->client_id));
-    out_json_set(one, "host", out_json_text(m->host));
-    if (m->epoch >= 0) {
-        out_json_set(one, "memberEpoch", json_integer(m->epoch));
-    }
-    if (m->subscription.len >= 0 && str_eq(g->protocol_type, STR("consumer"))) {
-        out_json_set(one, "subscription", consumer_subscription_json(m->subscription, arena));
-    } else if (m->subscription.len >= 0) {
-        json_t *opaque = json_object();
-        out_json_set(opaque, "bytes", json_integer(m->subscription.len));
-        out_json_set(one, "subscription", opaque);
-    } else if (m->topics.len >= 0) {
-        json_t *topics = json_array();
-        for (int32_t i = 0; i < m->topics.len; i++) {
-            out_json_add(topics, out_json_text(m->topics.v[i]));
-        }
-        out_json_set(one, "topics", topics);
-    }
-    if (m->assignment_known) {
-        out_json_set(one, "assignment", topic_partitions_json(&m->assignment));
-    } else {
-        out_json_set(one, "assignmentBytes", json_integer(m->assignment_bytes.len > 0 ? m->assignment_bytes.len : 0));
-    }
-    return one;
-}
-
-/* The member that a partition is assigned to; NULL: none. */
-static const struct member_view *owner_of(const struct group_view *g, struct str topic, int32_t partition)
-{
-    for (int i = 0; i < g->member_count; i++) {
-        for (int32_t k = 0; k < g->members[i].assignment.len; k++) {
-            const struct topic_partitions *t = &g->members[i].assignment.v[k];
-            for (int32_t p = 0; str_eq(t->topic, topic) && p < t->partitions.len; p++) {
-                if (t->partitions.v[p] == partition) {
-                    return &g->members[i];
-                }
-            }
-        }
-    }
-    return NULL;
-}
-
-static json_t *group_json(const struct group_view *g, const struct offsets_view *offsets, struct arena *arena)
-{
-    json_t *one = json_object();
-    json_t *coordinator = json_object();
-    json_t *members = json_array();
-    out_json_set(coordinator, "id", json_integer(g->coordinator_id));
-    out_json_set(coordinator, "host", out_json_text(str_of(g->coordinator_host)));
-    out_json_set(coordinator, "port", json_integer(g->coordinator_port));
-    for (int i = 0; i < g->member_count; i++) {
-        out_json_add(members, member_json(g, &g->members[i], arena));
-    }
-    out_json_set(one, "group", out_json_text(g->group_id));
-    out_json_set(one, "type", out_json_text(g->type));
-    out_json_set(one, "state", out_json_text(g->state));
-    out_json_set(one, "protocolType", out_json_text(g->protocol_type));
-    out_json_set(one, "protocol", out_json_text(g->protocol));
-    if (g->epoch >= 0) {
-        out_json_set(one, "epoch", json_integer(g->epoch));
-    }
-    out_json_set(one, "coordinator", coordinator);
-    out_json_set(one, "members", members);
-    out_json_set(one, "offsets", offsets_json(offsets));
-    return one;
-}
-
-static void print_summary(struct cli *cli, const struct group_view *g)
-{
-    static const char *const headers[] = {"GROUP", "TYPE", "STATE", "PROTOCOL", "STRATEGY", "#MEMBERS", "COORDINATOR"};
-    struct table t;
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    table_text(&t, g->group_id);
-    table_text(&t, g->type);
-    table_text(&t, g->state);
-    table_text(&t, str_is_empty(g->protocol_type) ? STR_NULL : g->protocol_type);
-    table_text(&t, str_is_empty(g->protocol) ? STR_NULL : g->protocol);
-    table_number(&t, g->member_count);
-    table_text(&t, g->coordinator_id < 0
-                       ? STR_NULL
-                       : arena_printf(&cli->arena, "%d (%s:%d)", g->coordinator_id, g->coordinator_host, g->coordinator_port));
-    table_print(&t, cli->out);
-}
-
-static void print_members(struct cli *cli, const struct group_view *g)
-{
-    static const char *const headers[] = {"GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "TOPICS", "ASSIGNMENT"};
-    struct table t;
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (int i = 0; i < g->member_count; i++) {
-        const struct member_view *m = &g->members[i];
-        table_text(&t, g->group_id);
-        table_text(&t, m->member_id);
-        table_text(&t, m->instance_id);
-        table_text(&t, m->host);
-        table_text(&t, m->client_id);
-        table_text(&t, topics_text(&m->topics, &cli->arena));
-        table_text(&t, m->assignment_known
-                           ? topic_partitions_text(&m->assignment, &cli->arena)
-                           : arena_printf(&cli->arena, "%d bytes", m->assignment_bytes.len > 0 ? m->assignment_bytes.len : 0));
-    }
-    fputc('\n', cli->out);
-    table_print(&t, cli->out);
-}
-
-static void add_offset_row(struct table *t, const struct group_view *g, const struct offset_view *o, const struct member_view *owner)
-{
-    table_text(t, g->group_id);
-    table_text(t, o != NULL ? o->topic : STR_NULL);
-    table_number_or_dash(t, o != NULL ? o->partition : -1);
-    table_number_or_dash(t, o != NULL ? o->committed : -1);
-    table_number_or_dash(t, o != NULL ? o->end : -1);
-    table_number_or_dash(t, o != NULL ? offset_lag(o) : -1);
-    table_text(t, owner != NULL ? owner->member_id : STR_NULL);
-    table_text(t, owner != NULL ? owner->host : STR_NULL);
-    table_text(t, owner != NULL ? owner->client_id : STR_NULL);
-}
-
-/* Partitions that are committed or assigned, then the members that have none. */
-static void print_offsets(struct cli *cli, const struct group_view *g, const struct offsets_view *offsets)
-{
-    static const char *const headers[] = {"GROUP", "TOPIC",       "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET",
-                                          "LAG",   "CONSUMER-ID", "HOST",      "CLIENT-ID"};
-    struct table t;
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (int i = 0; i < offsets->count; i++) {
-        add_offset_row(&t, g, &offsets->v[i], owner_of(g, offsets->v[i].topic, offsets->v[i].partition));
-    }
-    for (int i = 0; i < g->member_count; i++) {
-        if (g->members[i].assignment.len == 0) {
-            add_offset_row(&t, g, NULL, &g->members[i]);
-        }
-    }
-    if (t.cell_count > 0) {
-        fputc('\n', cli->out);
-        table_print(&t, cli->out);
-    }
-}
 
 static void say_offsets_error(struct cli *cli, struct str group, int16_t error)
 {
@@ -273,28 +120,26 @@ static int fetch_streams_group(struct client *c, struct str group, struct arena 
 }
 
 /* A group of the streams protocol; false when it is none. */
-static bool describe_streams(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups, int *ret_code)
+static bool describe_streams(struct describing *d, struct str group, int *ret_code)
 {
+    struct cli *cli = d->cli;
     struct streams_view v;
     struct offsets_view offsets = {0};
-    int rc = fetch_streams_group(c, group, &cli->arena, &v, &offsets);
+    int rc = fetch_streams_group(&d->client, group, &cli->arena, &v, &offsets);
     if (rc == MUSTER_E_VERSION || (rc == 0 && v.error != 0)) {
         return false;
     }
     if (rc < 0) {
-        *ret_code = cli_client_failed(cli, c, rc);
+        *ret_code = cli_client_failed(cli, &d->client, rc);
         return true;
     }
     say_offsets_error(cli, group, offsets.error);
     *ret_code = CLI_OK;
     if (cli->json) {
-        out_json_add(groups, streams_json(&v, &offsets));
+        out_json_add(d->groups, streams_json(&v, &offsets));
         return true;
     }
-    if (!*first) {
-        fputc('\n', cli->out);
-    }
-    *first = false;
+    describe_next(d);
     streams_print_summary(cli, &v);
     if (cli_flag(cli, "members")) {
         streams_print_members(cli, &v);
@@ -304,16 +149,17 @@ static bool describe_streams(struct cli *cli, struct client *c, struct str group
     return true;
 }
 
-static int describe_one(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups)
+static int describe_one(struct describing *d, struct str group)
 {
+    struct cli *cli = d->cli;
     struct group_view g;
     struct offsets_view offsets = {0};
-    int rc = fetch_group(c, group, &cli->arena, &g, &offsets);
+    int rc = fetch_group(&d->client, group, &cli->arena, &g, &offsets);
     if (rc < 0) {
-        return cli_client_failed(cli, c, rc);
+        return cli_client_failed(cli, &d->client, rc);
     }
     int code = CLI_OK;
-    if (g.error == GROUP_ID_NOT_FOUND && describe_streams(cli, c, group, first, groups, &code)) {
+    if (g.error == GROUP_ID_NOT_FOUND && describe_streams(d, group, &code)) {
         return code;
     }
     if (g.error != 0) {
@@ -322,47 +168,56 @@ static int describe_one(struct cli *cli, struct client *c, struct str group, boo
     }
     say_offsets_error(cli, group, offsets.error);
     if (cli->json) {
-        out_json_add(groups, group_json(&g, &offsets, &cli->arena));
+        out_json_add(d->groups, group_json(&g, &offsets, &cli->arena));
         return CLI_OK;
     }
-    if (!*first) {
-        fputc('\n', cli->out);
-    }
-    *first = false;
-    print_summary(cli, &g);
+    describe_next(d);
+    group_print_summary(cli, &g);
     if (cli_flag(cli, "members")) {
-        print_members(cli, &g);
+        group_print_members(cli, &g);
     } else {
-        print_offsets(cli, &g, &offsets);
+        group_print_offsets(cli, &g, &offsets);
     }
     return CLI_OK;
 }
 
-static int run_describe(struct cli *cli)
+void describe_next(struct describing *d)
 {
-    struct client c;
-    bool first = true;
-    int code = cli_connect(cli, &c);
+    if (d->printed) {
+        fputc('\n', d->cli->out);
+    }
+    d->printed = true;
+}
+
+int describe_each(struct cli *cli, int (*one)(struct describing *d, struct str group))
+{
+    struct describing d = {.cli = cli};
+    int code = cli_connect(cli, &d.client);
     if (code != CLI_OK) {
         return code;
     }
-    json_t *groups = json_array();
+    d.groups = json_array();
     for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int one = describe_one(cli, &c, str_of(cli->operands[i]), &first, groups);
-        code = one != CLI_OK ? one : code;
+        int result = one(&d, str_of(cli->operands[i]));
+        code = result != CLI_OK ? result : code;
     }
-    if (cli->json && json_array_size(groups) > 0) {
+    if (cli->json && json_array_size(d.groups) > 0) {
         json_t *document = json_object();
-        out_json_set(document, "groups", json_incref(groups));
+        out_json_set(document, "groups", json_incref(d.groups));
         out_json_print(document, cli->out);
     }
-    json_decref(groups);
-    client_fini(&c);
+    json_decref(d.groups);
+    client_fini(&d.client);
     return code;
 }
 
+static int run_describe(struct cli *cli)
+{
+    return describe_each(cli, describe_one);
+}
+
 static const struct cli_option describe_options[] = {
-    {"members", NULL, "the members with their subscriptions instead of the partitions"},
+    {"members", NULL, "the members with their subscriptions, and what each has and is to have, instead of the partitions"},
 };
 
 const struct cli_command command_groups_describe = {
@@ -371,8 +226,12 @@ const struct cli_command command_groups_describe = {
     .operands = "GROUP...",
     .min_operands = 1,
     .max_operands = -1,
-    .summary = "Shows groups: state, members, what each partition's offset is and who has it.",
+    .summary = "Shows groups of any type: state, members, what each partition's offset is and who has it.",
     .details = "LAG is the distance from the committed offset to the end of the partition; '-' stands where there is nothing to say.\n"
+               "A consumer group whose EPOCH is ahead of its ASSIGNMENT-EPOCH has yet to get an assignment; a member has all of it when "
+               "its EPOCH is the\n"
+               "TARGET-EPOCH and ASSIGNMENT is TARGET. PROTOCOL is what the member speaks: classic ones may be in a consumer group while "
+               "it changes over.\n"
                "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),
@@ -489,6 +348,6 @@ const struct cli_command command_groups_delete = {
     .operands = "GROUP...",
     .min_operands = 1,
     .max_operands = -1,
-    .summary = "Deletes groups without members, with their offsets.",
+    .summary = "Deletes groups without members, of any type, with their offsets.",
     .details = "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.",
     .run = run_delete};

@@ -22,24 +22,22 @@ static int refused(struct cli *cli, struct str group, int16_t error, struct str 
 
 /* ---- describe ---- */
 
-static int describe_one(struct cli *cli, struct client *c, struct str group, bool *first, json_t *groups)
+static int describe_one(struct describing *d, struct str group)
 {
+    struct cli *cli = d->cli;
     struct streams_view v;
-    int rc = streams_view_fetch(c, group, &cli->arena, &v);
+    int rc = streams_view_fetch(&d->client, group, &cli->arena, &v);
     if (rc < 0) {
-        return no_streams_groups(cli, c, rc);
+        return no_streams_groups(cli, &d->client, rc);
     }
     if (v.error != 0) {
         return refused(cli, group, v.error, v.error_message);
     }
     if (cli->json) {
-        out_json_add(groups, streams_json(&v, NULL));
+        out_json_add(d->groups, streams_json(&v, NULL));
         return CLI_OK;
     }
-    if (!*first) {
-        fputc('\n', cli->out);
-    }
-    *first = false;
+    describe_next(d);
     streams_print_summary(cli, &v);
     streams_print_topology(cli, &v);
     streams_print_members(cli, &v);
@@ -49,25 +47,7 @@ static int describe_one(struct cli *cli, struct client *c, struct str group, boo
 
 static int run_describe(struct cli *cli)
 {
-    struct client c;
-    bool first = true;
-    int code = cli_connect(cli, &c);
-    if (code != CLI_OK) {
-        return code;
-    }
-    json_t *groups = json_array();
-    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int one = describe_one(cli, &c, str_of(cli->operands[i]), &first, groups);
-        code = one != CLI_OK ? one : code;
-    }
-    if (cli->json && json_array_size(groups) > 0) {
-        json_t *document = json_object();
-        out_json_set(document, "groups", json_incref(groups));
-        out_json_print(document, cli->out);
-    }
-    json_decref(groups);
-    client_fini(&c);
-    return code;
+    return describe_each(cli, describe_one);
 }
 
 const struct cli_command command_streams_describe = {
@@ -84,22 +64,13 @@ const struct cli_command command_streams_describe = {
 
 /* ---- topology ---- */
 
-static struct str joined(const struct str_array *names, struct arena *arena)
-{
-    struct str text = STR_NULL;
-    for (int32_t i = 0; i < names->len; i++) {
-        text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i > 0 ? "," : "", STR_ARG(names->v[i]));
-    }
-    return text;
-}
-
 static struct str topic_names(const struct streams_group_topology_response_topic_info_array *topics, struct arena *arena)
 {
     struct str_array names = {.v = ARENA_NEW(arena, struct str, topics->len), .len = topics->len};
     for (int32_t i = 0; i < topics->len; i++) {
         names.v[i] = topics->v[i].name;
     }
-    return joined(&names, arena);
+    return names_text(&names, arena);
 }
 
 static void print_topology(struct cli *cli, struct str group, const struct streams_group_topology_response *topology)
@@ -123,10 +94,10 @@ static void print_topology(struct cli *cli, struct str group, const struct strea
         const struct streams_group_topology_response_subtopology *s = &topology->subtopologies.v[i];
         table_text(&t, group);
         table_text(&t, s->subtopology_id);
-        table_text(&t, joined(&s->source_topics, &cli->arena));
-        table_text(&t, joined(&s->source_topic_regex, &cli->arena));
+        table_text(&t, names_text(&s->source_topics, &cli->arena));
+        table_text(&t, names_text(&s->source_topic_regex, &cli->arena));
         table_text(&t, topic_names(&s->repartition_source_topics, &cli->arena));
-        table_text(&t, joined(&s->repartition_sink_topics, &cli->arena));
+        table_text(&t, names_text(&s->repartition_sink_topics, &cli->arena));
         table_text(&t, topic_names(&s->state_changelog_topics, &cli->arena));
     }
     if (t.cell_count > 0) {

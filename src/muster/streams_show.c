@@ -118,15 +118,6 @@ static json_t *member_json(const member *m)
     return one;
 }
 
-static json_t *names_json(const struct str_array *names)
-{
-    json_t *array = json_array();
-    for (int32_t i = 0; i < names->len; i++) {
-        out_json_add(array, out_json_text(names->v[i]));
-    }
-    return array;
-}
-
 static json_t *topics_json(const struct streams_group_describe_response_topic_info_array *topics)
 {
     json_t *array = json_array();
@@ -167,11 +158,7 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
 {
     const struct streams_group_describe_response_described_group *g = v->group;
     json_t *one = json_object();
-    json_t *coordinator = json_object();
     json_t *members = json_array();
-    out_json_set(coordinator, "id", json_integer(v->coordinator_id));
-    out_json_set(coordinator, "host", out_json_text(str_of(v->coordinator_host)));
-    out_json_set(coordinator, "port", json_integer(v->coordinator_port));
     for (int32_t i = 0; i < g->members.len; i++) {
         out_json_add(members, member_json(&g->members.v[i]));
     }
@@ -183,7 +170,7 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
     out_json_set(one, "assignmentEpoch", json_integer(g->assignment_epoch));
     out_json_set(one, "assignor", out_json_text(g->assignor_name));
     out_json_set(one, "topology", topology_json_of(v));
-    out_json_set(one, "coordinator", coordinator);
+    out_json_set(one, "coordinator", coordinator_json(&v->coordinator));
     out_json_set(one, "members", members);
     if (offsets != NULL) {
         out_json_set(one, "offsets", offsets_json(offsets));
@@ -208,9 +195,7 @@ void streams_print_summary(struct cli *cli, const struct streams_view *v)
     table_number_or_dash(&t, g->topology != NULL ? g->topology->epoch : -1);
     table_text(&t, v->topology != NULL ? v->topology->topology_id : STR_NULL);
     table_number(&t, g->members.len);
-    table_text(&t, v->coordinator_id < 0
-                       ? STR_NULL
-                       : arena_printf(&cli->arena, "%d (%s:%d)", v->coordinator_id, v->coordinator_host, v->coordinator_port));
+    table_text(&t, coordinator_text(&v->coordinator, &cli->arena));
     table_print(&t, cli->out);
     if (v->topology != NULL && !str_is_empty(v->topology->problem)) {
         fprintf(cli->out, "\nPROBLEM  %.*s\n", STR_ARG(out_text(v->topology->problem, &cli->arena)));
@@ -307,15 +292,6 @@ void streams_print_tasks(struct cli *cli, const struct streams_view *v)
         fputc('\n', cli->out);
         table_print(&t, cli->out);
     }
-}
-
-static struct str names_text(const struct str_array *names, struct arena *arena)
-{
-    struct str text = STR_NULL;
-    for (int32_t i = 0; i < names->len; i++) {
-        text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), i > 0 ? "," : "", STR_ARG(names->v[i]));
-    }
-    return text;
 }
 
 /* "name(4),name(4)": with the number of partitions, where it is known. */

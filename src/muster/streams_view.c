@@ -59,9 +59,7 @@ static int by_member_id(const void *a, const void *b)
 
 int streams_view_fetch(struct client *c, struct str group, struct arena *arena, struct streams_view *ret)
 {
-    struct client_node *node = NULL;
-    int16_t error = 0;
-    *ret = (struct streams_view){.group_id = group, .error_message = STR_NULL, .coordinator_id = -1};
+    *ret = (struct streams_view){.group_id = group, .error_message = STR_NULL, .coordinator = {.id = -1}};
     int rc = fetch_description(c, group, arena, ret);
     if (rc < 0 || ret->error != 0) {
         return rc;
@@ -76,13 +74,7 @@ int streams_view_fetch(struct client *c, struct str group, struct arena *arena, 
     if (rc < 0 && rc != MUSTER_E_VERSION) {
         return rc;
     }
-    rc = client_coordinator(c, group, arena, &node, &error);
-    if (rc == 0 && error == 0) {
-        ret->coordinator_id = node->id;
-        ret->coordinator_host = arena_printf(arena, "%s", node->host).ptr;
-        ret->coordinator_port = node->port;
-    }
-    return rc;
+    return coordinator_view_fetch(c, group, arena, &ret->coordinator);
 }
 
 struct str streams_view_state(const struct streams_view *v)

@@ -13,9 +13,7 @@ struct streams_view {
     struct str error_message;
     const struct streams_group_describe_response_described_group *group;
     const struct streams_group_topology_response *topology; /* as stored; NULL: the cluster has no request for it */
-    int32_t coordinator_id;                                 /* -1: not told */
-    const char *coordinator_host;
-    int32_t coordinator_port;
+    struct coordinator_view coordinator;
 };
 /* 0 (error set when there is no such streams group), or as client_group_call; VERSION: the cluster serves no streams groups. */
 int streams_view_fetch(struct client *c, struct str group, struct arena *arena, struct streams_view *ret);

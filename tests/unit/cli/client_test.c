@@ -37,9 +37,9 @@ struct fake {
 
 static const void *answer_versions(struct fake *f)
 {
-    static const int16_t keys[] = {API_KEY_METADATA,      API_KEY_FIND_COORDINATOR, API_KEY_DESCRIBE_GROUPS, API_KEY_LIST_GROUPS,
-                                   API_KEY_CREATE_TOPICS, API_KEY_OFFSET_FETCH,     API_KEY_LIST_OFFSETS,    API_KEY_CLUSTER_STATUS,
-                                   API_KEY_LOG_READ,      API_KEY_TRANSFER_SHARD};
+    static const int16_t keys[] = {API_KEY_METADATA,      API_KEY_FIND_COORDINATOR, API_KEY_DESCRIBE_GROUPS,        API_KEY_LIST_GROUPS,
+                                   API_KEY_CREATE_TOPICS, API_KEY_OFFSET_FETCH,     API_KEY_LIST_OFFSETS,           API_KEY_CLUSTER_STATUS,
+                                   API_KEY_LOG_READ,      API_KEY_TRANSFER_SHARD,   API_KEY_CONSUMER_GROUP_DESCRIBE};
     struct api_versions_response *r = ARENA_NEW(&f->arena, struct api_versions_response, 1);
     wire_init(&wire_api_versions_response, r);
     r->api_keys.v = ARENA_NEW(&f->arena, struct api_versions_response_api_version, COUNT_OF(keys));
@@ -125,10 +125,73 @@ static const void *answer_describe(struct fake *f, const struct describe_groups_
     g->protocol_data = STR("");
     if (counted(&f->not_coordinator)) {
         g->error_code = 16;
-    } else if (str_eq(g->group_id, STR("none")) || g->group_id.len == 0 || memchr(g->group_id.ptr, 27, (size_t)g->group_id.len) != NULL) {
+    } else if (str_eq(g->group_id, STR("none")) || str_eq(g->group_id, STR("moving")) || g->group_id.len == 0 ||
+               memchr(g->group_id.ptr, 27, (size_t)g->group_id.len) != NULL) {
         g->error_code = 69;
         g->error_message = arena_printf(&f->arena, "not here: %.*s", STR_ARG(g->group_id));
     }
+    return r;
+}
+
+typedef struct consumer_group_describe_response_assignment assigned;
+
+/* One topic; count 0: nothing. */
+static assigned partitions_of(struct fake *f, const char *topic, int32_t first, int32_t count)
+{
+    assigned a = {.topic_partitions = {.len = count > 0 ? 1 : 0}};
+    a.topic_partitions.v = ARENA_NEW(&f->arena, struct consumer_group_describe_response_topic_partitions, 1);
+    a.topic_partitions.v[0].topic_name = str_of(topic);
+    a.topic_partitions.v[0].partitions = (struct int32_array){ARENA_NEW(&f->arena, int32_t, count), count};
+    for (int32_t i = 0; i < count; i++) {
+        a.topic_partitions.v[0].partitions.v[i] = first + i;
+    }
+    return a;
+}
+
+/* The group "moving" is a consumer group: its member z is to give orders 1 up for a, which speaks the classic protocol yet. */
+static const void *answer_consumer_describe(struct fake *f, const struct consumer_group_describe_request *request)
+{
+    struct consumer_group_describe_response *r = ARENA_NEW(&f->arena, struct consumer_group_describe_response, 1);
+    struct consumer_group_describe_response_described_group *g =
+        ARENA_NEW(&f->arena, struct consumer_group_describe_response_described_group, 1);
+    wire_init(&wire_consumer_group_describe_response, r);
+    wire_init_type(wire_consumer_group_describe_response.type->fields[1].type, g);
+    r->groups.v = g;
+    r->groups.len = 1;
+    g->group_id = request->group_ids.v[0];
+    g->error_code = str_eq(g->group_id, STR("moving")) ? 0 : 69;
+    if (g->error_code != 0) {
+        return r;
+    }
+    static struct str names[] = {{"orders", 6}, {"wide", 4}};
+    struct consumer_group_describe_response_member *m = ARENA_NEW(&f->arena, struct consumer_group_describe_response_member, 2);
+    m[0] = (struct consumer_group_describe_response_member){.member_id = STR("z"),
+                                                            .instance_id = STR_NULL,
+                                                            .rack_id = STR("r1"),
+                                                            .member_epoch = 3,
+                                                            .client_id = STR("c"),
+                                                            .client_host = STR("/h"),
+                                                            .subscribed_topic_names = {names, 2},
+                                                            .subscribed_topic_regex = STR("ord.*"),
+                                                            .assignment = partitions_of(f, "orders", 0, 2),
+                                                            .target_assignment = partitions_of(f, "orders", 0, 1),
+                                                            .member_type = MEMBER_CONSUMER};
+    m[1] = (struct consumer_group_describe_response_member){.member_id = STR("a"),
+                                                            .instance_id = STR("i"),
+                                                            .rack_id = STR_NULL,
+                                                            .member_epoch = 4,
+                                                            .client_id = STR("c"),
+                                                            .client_host = STR("/h"),
+                                                            .subscribed_topic_names = {names, 1},
+                                                            .subscribed_topic_regex = STR(""),
+                                                            .target_assignment = partitions_of(f, "orders", 1, 1),
+                                                            .member_type = MEMBER_CLASSIC};
+    g->group_state = STR("Reconciling");
+    g->group_epoch = 5;
+    g->assignment_epoch = 4;
+    g->assignor_name = STR("uniform");
+    g->members.v = m;
+    g->members.len = 2;
     return r;
 }
 
@@ -272,6 +335,8 @@ static const void *answer(struct fake *f, int16_t key, const void *request)
         return answer_coordinator(f, request);
     case API_KEY_DESCRIBE_GROUPS:
         return answer_describe(f, request);
+    case API_KEY_CONSUMER_GROUP_DESCRIBE:
+        return answer_consumer_describe(f, request);
     case API_KEY_LIST_GROUPS:
         return answer_list(f);
     case API_KEY_CREATE_TOPICS:
@@ -414,6 +479,39 @@ static void a_moved_coordinator_is_followed(void **state)
     assert_int_equal(r.code, CLI_OK);
     assert_non_null(strstr(r.out, "g      classic  Empty"));
     assert_int_equal(f->not_coordinator, 0);
+    run_fini(&r);
+}
+
+static void a_consumer_group_is_described(void **state)
+{
+    (void)state;
+    struct run r = run_cli("groups", "describe", "moving", "--members", NULL);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "GROUP   TYPE      STATE        EPOCH  ASSIGNMENT-EPOCH  ASSIGNOR  #MEMBERS  COORDINATOR\n"
+                                  "moving  consumer  Reconciling      5                 4  uniform          2  7 (127.0.0.1:"));
+    assert_non_null(strstr(r.out, "PROTOCOL  EPOCH  TARGET-EPOCH  TOPICS       TOPIC-REGEX  ASSIGNMENT   TARGET\n"));
+    assert_non_null(strstr(r.out, " classic       4             4  orders       -            -            orders[1]\n"));
+    assert_non_null(strstr(r.out, " consumer      3             4  orders,wide  ord.*        orders[0,1]  orders[0]\n"));
+    run_fini(&r);
+    r = run_cli("groups", "describe", "moving", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "moving  orders          1               -              15    -  z            /h    c\n"));
+    run_fini(&r);
+    r = run_cli("groups", "describe", "moving", "g", "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *groups = json_object_get(document, "groups"), *group = json_array_get(groups, 0);
+    assert_int_equal(json_array_size(groups), 2);
+    assert_int_equal(json_integer_value(json_object_get(group, "assignmentEpoch")), 4);
+    json_t *z = json_array_get(json_object_get(group, "members"), 1);
+    assert_string_equal(json_string_value(json_object_get(z, "memberType")), "consumer");
+    assert_string_equal(json_string_value(json_object_get(z, "topicRegex")), "ord.*");
+    assert_string_equal(json_string_value(json_object_get(z, "rackId")), "r1");
+    assert_int_equal(json_array_size(json_object_get(json_array_get(json_object_get(z, "assignment"), 0), "partitions")), 2);
+    assert_int_equal(json_array_size(json_object_get(json_array_get(json_object_get(z, "targetAssignment"), 0), "partitions")), 1);
+    assert_null(json_object_get(json_array_get(groups, 1), "epoch")); /* a classic group */
+    json_decref(document);
     run_fini(&r);
 }
 
@@ -663,6 +761,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_coordinator_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, setup, teardown),
         cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_consumer_group_is_described, setup, teardown),
         cmocka_unit_test_setup_teardown(messages_are_safe, setup, teardown),
         cmocka_unit_test_setup_teardown(another_controller_is_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_told, setup, teardown),

@@ -287,7 +287,7 @@ static void made_up(struct arena *arena, struct streams_view *v)
     g->members.v[1].task_end_offsets.len = 1;
     g->members.v[1].task_end_offsets.v = ARENA_NEW(arena, struct streams_group_describe_response_task_offset, 1);
     g->members.v[1].task_end_offsets.v[0] = (struct streams_group_describe_response_task_offset){name("0"), 0, 100};
-    *v = (struct streams_view){.group_id = name("g"), .group = g, .coordinator_id = 2, .coordinator_host = "h", .coordinator_port = 9};
+    *v = (struct streams_view){.group_id = name("g"), .group = g, .coordinator = {2, "h", 9}};
 }
 
 static void tasks_that_move_are_named(void **state)
