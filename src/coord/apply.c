@@ -27,10 +27,10 @@ static void release(struct shard *s, struct flight *f)
     flight_free(f);
 }
 
+/* In a join phase, that is. */
 static bool rebalancing(const struct shard *s, const struct gate *g)
 {
-    struct group_listing listing;
-    return !g->catalog && group_listing(s->set, g->id, &listing) && str_eq(listing.state, STR("PreparingRebalance"));
+    return !g->catalog && group_needs_takeover(s->set, g->id);
 }
 
 /* muster.classic.rebalance.signal = close: the seed's second option. Members that have a join parked are spared. */

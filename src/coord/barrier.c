@@ -6,45 +6,6 @@
 
 enum { ASK_AGAIN_US = 20000 };
 
-/* A session ends by the catalogue only where its heartbeats wait for it. */
-static bool timer_needs_catalog(const struct shard *s, const struct group_op *op)
-{
-    struct group_listing group;
-    switch (op->timer.kind) {
-    case GROUP_TIMER_REVOKE:
-    case GROUP_TIMER_ASSIGN:
-        return true;
-    case GROUP_TIMER_SESSION:
-        return group_listing(s->set, op->group_id, &group) && str_eq(group.type, STR("streams"));
-    default:
-        return false;
-    }
-}
-
-bool op_needs_catalog(const struct shard *s, const struct group_op *op)
-{
-    switch (op->kind) {
-    case GROUP_OFFSET_COMMIT:
-    case GROUP_OFFSET_FETCH: /* by topic id, and so that a fetch never overtakes a commit that waits here */
-    case GROUP_OFFSET_DELETE:
-    case GROUP_DELETE:
-    case GROUP_RETENTION:
-    case GROUP_TOPICS_CHANGED:
-    case GROUP_STREAMS_HEARTBEAT:
-    case GROUP_STREAMS_DESCRIBE:
-    case GROUP_STREAMS_TOPOLOGY:
-    case GROUP_STREAMS_INITIALIZE:
-    case GROUP_STREAMS_DESCRIPTION:
-    case GROUP_JOB_DONE:
-    case GROUP_TOPICS_CREATED:
-        return true;
-    case GROUP_TIMER:
-        return timer_needs_catalog(s, op);
-    default:
-        return false;
-    }
-}
-
 bool catalog_ready(const struct shard *s)
 {
     if (s->id == 0)

@@ -13,7 +13,17 @@ bool op_adds_member(const struct group_op *op)
 {
     if (op->kind == GROUP_STREAMS_HEARTBEAT)
         return ((const struct streams_group_heartbeat_request *)op->request)->member_epoch == 0;
+    if (op->kind == GROUP_CONSUMER_HEARTBEAT)
+        return ((const struct consumer_group_heartbeat_request *)op->request)->member_epoch == 0;
     return op->kind == GROUP_JOIN;
+}
+
+/* Where the decision may need an id that nobody has. */
+static bool op_draws(const struct group_op *op)
+{
+    if (op->kind == GROUP_CONSUMER_HEARTBEAT)
+        return str_is_empty(((const struct consumer_group_heartbeat_request *)op->request)->member_id);
+    return op->kind == GROUP_JOIN || op_is_catalog(op->kind);
 }
 
 /* g: the gate of the op's group, or NULL. A group that its own flights make is not counted against it a second time. */
@@ -28,8 +38,7 @@ void op_fill(struct shard *s, const struct gate *g, struct group_op *op)
     c->settings.reserved_members = s->reserved_members;
     c->settings.reserved_groups = s->reserved_groups - (g != NULL && g->creates);
     op->settings = &c->settings;
-    bool draws = op->kind == GROUP_JOIN || op_is_catalog(op->kind);
-    if (draws && uuid_is_zero(op->fresh_id))
+    if (op_draws(op) && uuid_is_zero(op->fresh_id))
         c->events.draw_id(c->events.ctx, &op->fresh_id);
     if (s->id == 0 && op_is_catalog(op->kind)) {
         struct replica_shard_status status;
@@ -57,7 +66,7 @@ bool request_follow(struct shard *s, struct coord_request *r)
         const struct group_timer_wish *wish = &r->in.timers[i];
         if (wish->delay_ms < 0)
             timer_cancel(&s->timers, &wish->timer);
-        else
+        else if (!wish->keep || timer_find(&s->timers, &wish->timer) == NULL)
             timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
     }
     r->in.timer_count = 0;
@@ -179,7 +188,7 @@ void request_route(struct shard *s, struct coord_request *r)
         request_refuse(s, r, s->role == REPLICA_LEADER ? LOAD_IN_PROGRESS : NOT_COORDINATOR);
         return;
     }
-    if (s->role == REPLICA_HANDING_OVER || (op_needs_catalog(s, &r->op) && !catalog_ready(s))) {
+    if (s->role == REPLICA_HANDING_OVER || (group_op_needs_catalog(s->set, &r->op) && !catalog_ready(s))) {
         r->in.state = REQUEST_HELD;
         request_list_add(&s->held, r);
         return;

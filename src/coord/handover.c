@@ -97,7 +97,7 @@ static bool next_timer(struct bytes *in, struct group_timer *ret, int64_t *ret_l
         return false;
     int32_t member_len = get_le16(p + TIMER_BYTES + 2 + group_len);
     int32_t total = TIMER_BYTES + 4 + group_len + member_len;
-    if (in->len < total || p[0] > GROUP_TIMER_ASSIGN)
+    if (in->len < total || p[0] > GROUP_TIMER_LAST)
         return false;
     *ret = (struct group_timer){
         .kind = (enum group_timer_kind)p[0],

@@ -284,7 +284,6 @@ void sweep_step(struct shard *s);
 void sweep_reset(struct shard *s);
 
 /* ---- barrier.c: how fresh the local copy of the catalogue must be ---- */
-bool op_needs_catalog(const struct shard *s, const struct group_op *op);
 bool catalog_ready(const struct shard *s);
 void catalog_moved(struct coord *c); /* this node's copy has: budgets may have been altered */
 void barrier_reset(struct shard *s); /* the shard has taken office */

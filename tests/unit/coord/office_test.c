@@ -261,7 +261,7 @@ static void test_a_transfer_hands_remaining_times_over(void **state)
     struct call *j = stable_member(w, "g", &member);
     silence(w, 7);
     struct buf out, message;
-    uint8_t foreign[TIMER + IDS] = {GROUP_TIMER_ASSIGN};
+    uint8_t foreign[TIMER + IDS] = {GROUP_TIMER_LAST};
     buf_init(&out, 0);
     buf_init(&message, 0);
     coord_handover_export(w->coord, 0, &out);

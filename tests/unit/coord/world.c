@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "group_defaults.h"
+
 static void draw_id(void *ctx, struct uuid *ret)
 {
     struct world *w = ctx;
@@ -53,20 +55,7 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
 {
     struct world *w = calloc(1, sizeof(*w));
     struct coord_options options = {
-        .settings = {.min_session_timeout_ms = 1000,
-                     .max_session_timeout_ms = 600000,
-                     .new_member_join_timeout_ms = 300000,
-                     .group_max_size = 1000,
-                     .offset_metadata_max_bytes = 4096,
-                     .offsets_retention_ms = 604800000,
-                     .default_partitions = 1,
-                     .default_replication_factor = 1,
-                     .max_partitions_per_topic = 1000,
-                     .max_topics = 1000,
-                     .node_count = 3,
-                     .max_groups = 1000,
-                     .max_members = 10000,
-                     .max_state_bytes = 1 << 30},
+        .settings = group_defaults(),
         .shard_count = shards,
         .entry_max_bytes = 64 << 10,
         .election_timeout_us = 300 * MS,
@@ -85,6 +74,9 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
                                   .fatal = fatal,
                                   .run_job = run_job,
                                   .create_topics = create_topics};
+    options.settings.initial_rebalance_delay_ms = 0;
+    options.settings.min_session_timeout_ms = 1000;
+    options.settings.streams.initial_rebalance_delay_ms = 0;
     w->now_us = SECOND;
     w->replica = fake_new(shards);
     assert_int_equal(coord_new(&w->coord, &options, &events), 0);
