@@ -27,7 +27,7 @@ static void print_timer_name(const struct group_timer *t, struct buf *to)
     static const char *const names[] = {
         [GROUP_TIMER_SESSION] = "session", [GROUP_TIMER_REBALANCE] = "rebalance", [GROUP_TIMER_INITIAL_DELAY] = "initial",
         [GROUP_TIMER_SYNC] = "sync",       [GROUP_TIMER_PENDING_ID] = "pending",  [GROUP_TIMER_REVOKE] = "revoke",
-        [GROUP_TIMER_ASSIGN] = "assign"};
+        [GROUP_TIMER_ASSIGN] = "assign",   [GROUP_TIMER_REJOIN] = "rejoin",       [GROUP_TIMER_REFRESH] = "refresh"};
     print_text(names[t->kind], to);
     if (!str_is_empty(t->member_id)) {
         print_text("(", to);
@@ -46,7 +46,7 @@ static void print_wishes(const struct group_out *out, struct buf *to)
         print_text(out->timers[i].delay_ms < 0 ? " -" : " ", to);
         print_timer_name(&out->timers[i].timer, to);
         if (out->timers[i].delay_ms >= 0) {
-            print_text("=", to);
+            print_text(out->timers[i].keep ? "~" : "=", to);
             print_ms(out->timers[i].delay_ms, to);
         }
     }
@@ -142,6 +142,7 @@ void golden_init(struct golden *g, struct buf *out)
     struct world_events events = {
         .ctx = g, .record = on_record, .waits = on_waits, .asked = on_asked, .answer = on_answer, .silent = on_silent};
     world_init(&g->world, &events);
+    print_topics_of(g->world.topic, &g->world.topic_count);
 }
 
 void golden_fini(struct golden *g)
@@ -266,52 +267,90 @@ int32_t count_parts(const char *list, char by)
 
 /* ---- subscriptions and assignments ------------------------------------------------------------------------------------------ */
 
-static void put_name(struct buf *b, const char *name)
+/* Cuts the text at the first such mark; what stands behind it, or NULL. */
+static char *cut_at(char *text, char mark)
 {
-    uint8_t len[2];
-    put_be16(len, (uint16_t)strlen(name));
-    MUSTER_CHECK(buf_put(b, len, 2) == 0 && buf_put(b, name, strlen(name)) == 0);
+    char *at = strchr(text, mark);
+    if (at != NULL) {
+        *at++ = '\0';
+    }
+    return at;
 }
 
-static void put_number(struct buf *b, uint32_t n)
+static struct bytes user_data(char *text)
 {
-    uint8_t bytes[4];
-    put_be32(bytes, n);
-    MUSTER_CHECK(buf_put(b, bytes, 4) == 0);
+    return text == NULL ? BYTES_NULL : bytes_of_str(str_of(text));
 }
 
-static struct bytes finish(struct buf *b, struct arena *arena)
+/* "t1-0", one partition an element. */
+static struct consumer_protocol_assignment_topic_partition_array partitions_of(char *text, struct arena *arena)
 {
-    put_number(b, UINT32_MAX); /* no user data */
-    struct bytes copy = arena_bytes(arena, (struct bytes){b->ptr, (int32_t)b->len});
-    buf_fini(b);
-    return copy;
+    int32_t len = text == NULL ? 0 : count_parts(text, '+');
+    struct consumer_protocol_assignment_topic_partition_array all = {
+        ARENA_NEW(arena, struct consumer_protocol_assignment_topic_partition, len), 0};
+    for (char *part; text != NULL && (part = next_part(&text, "+")) != NULL;) {
+        char *dash = strrchr(part, '-');
+        if (dash == NULL) {
+            bad_command("topic-partition expected", part);
+        }
+        *dash = '\0';
+        int32_t *number = ARENA_NEW(arena, int32_t, 1);
+        *number = (int32_t)strtol(dash + 1, NULL, 10);
+        all.v[all.len++] = (struct consumer_protocol_assignment_topic_partition){str_of(part), {number, 1}};
+    }
+    return all;
 }
 
-/* "topics:t1+t2", "parts:t1-0+t1-1", or just text. */
+static struct bytes versioned(const struct wire_msg *msg, int16_t version, const void *value, struct arena *arena)
+{
+    struct bytes body = wire_encode(msg, version, value, arena);
+    uint8_t *v = ARENA_NEW(arena, uint8_t, body.len + 2);
+    put_be16(v, (uint16_t)version);
+    memcpy(v + 2, body.ptr, (size_t)body.len);
+    return (struct bytes){v, body.len + 2};
+}
+
+static struct bytes subscription_of(int16_t version, char *text, struct arena *arena)
+{
+    struct consumer_protocol_subscription s;
+    wire_init(&wire_consumer_protocol_subscription, &s);
+    s.user_data = user_data(cut_at(text, '!'));
+    char *rack = cut_at(text, '^');
+    s.rack_id = rack == NULL ? STR_NULL : str_of(rack);
+    struct consumer_protocol_assignment_topic_partition_array owned = partitions_of(cut_at(text, '~'), arena);
+    s.owned_partitions.v = ARENA_NEW(arena, struct consumer_protocol_subscription_topic_partition, owned.len);
+    for (; s.owned_partitions.len < owned.len; s.owned_partitions.len++) {
+        s.owned_partitions.v[s.owned_partitions.len].topic = owned.v[s.owned_partitions.len].topic;
+        s.owned_partitions.v[s.owned_partitions.len].partitions = owned.v[s.owned_partitions.len].partitions;
+    }
+    s.topics.v = ARENA_NEW(arena, struct str, count_parts(text, '+'));
+    for (char *part; (part = next_part(&text, "+")) != NULL;) {
+        s.topics.v[s.topics.len++] = str_of(part);
+    }
+    return versioned(&wire_consumer_protocol_subscription, version, &s, arena);
+}
+
+static struct bytes assignment_of(int16_t version, char *text, struct arena *arena)
+{
+    struct consumer_protocol_assignment a;
+    wire_init(&wire_consumer_protocol_assignment, &a);
+    a.user_data = user_data(cut_at(text, '!'));
+    a.assigned_partitions = partitions_of(text, arena);
+    return versioned(&wire_consumer_protocol_assignment, version, &a, arena);
+}
+
+/* "topics:t1+t2~t1-0+t1-1^rack!user data", what follows the topics where it is wanted; "parts:t1-0+t1-1!user data"; a version other than 0 stands behind the
+ * word, topics/3:; or just text. */
 static struct bytes content_of(struct arena *arena, char *text)
 {
-    bool topics = strncmp(text, "topics:", 7) == 0, parts = strncmp(text, "parts:", 6) == 0;
+    bool topics = strncmp(text, "topics", 6) == 0 && (text[6] == ':' || text[6] == '/');
+    bool parts = strncmp(text, "parts", 5) == 0 && (text[5] == ':' || text[5] == '/');
     if (!topics && !parts) {
         return bytes_of_str(str_of(text));
     }
-    struct buf b;
-    buf_init(&b, 0);
-    char *rest = text + (topics ? 7 : 6), *part;
-    MUSTER_CHECK(buf_put(&b, "\0\0", 2) == 0);
-    put_number(&b, (uint32_t)count_parts(rest, '+'));
-    while ((part = next_part(&rest, "+")) != NULL) {
-        char *dash = parts ? strrchr(part, '-') : NULL;
-        if (dash != NULL) {
-            *dash = '\0';
-        }
-        put_name(&b, part);
-        if (dash != NULL) {
-            put_number(&b, 1);
-            put_number(&b, (uint32_t)strtoul(dash + 1, NULL, 10));
-        }
-    }
-    return finish(&b, arena);
+    char *number = text + (topics ? 6 : 5), *rest = cut_name(number);
+    int16_t version = (int16_t)(*number == '/' ? strtol(number + 1, NULL, 10) : 0);
+    return topics ? subscription_of(version, rest, arena) : assignment_of(version, rest, arena);
 }
 
 /* "name:content"; the content may hold colons itself. */
@@ -548,7 +587,7 @@ static const struct {
     enum group_timer_kind kind;
 } timer_words[] = {{"session", GROUP_TIMER_SESSION}, {"rebalance", GROUP_TIMER_REBALANCE}, {"initial", GROUP_TIMER_INITIAL_DELAY},
                    {"sync", GROUP_TIMER_SYNC},       {"pending", GROUP_TIMER_PENDING_ID},  {"revoke", GROUP_TIMER_REVOKE},
-                   {"assign", GROUP_TIMER_ASSIGN}};
+                   {"assign", GROUP_TIMER_ASSIGN},   {"rejoin", GROUP_TIMER_REJOIN},       {"refresh", GROUP_TIMER_REFRESH}};
 
 /* A timer that fired as it was cancelled or armed anew. */
 static void command_fire(struct golden *g, const struct words *w)
@@ -615,10 +654,19 @@ static void set_one(struct group_settings *s, const char *name, int32_t n)
         {"max_groups", NULL, &s->max_groups, NULL},
         {"max_members", NULL, &s->max_members, NULL},
         {"max_bytes", NULL, &s->max_state_bytes, NULL},
-        {"max_bytes", NULL, &s->max_state_bytes, NULL},
         {"retention", NULL, &s->offsets_retention_ms, NULL},
         {"owned_only", NULL, NULL, &s->commit_owned_only},
         {"rebalance_on_partition_change", NULL, NULL, &s->rebalance_on_partition_change},
+        {"adaptive", NULL, NULL, &s->adaptive.enabled},
+        {"adaptive_floor", &s->adaptive.floor_ms, NULL, NULL},
+        {"adaptive_rate", &s->adaptive.rate, NULL, NULL},
+        {"consumer_interval", &s->consumer.assignment_interval_ms, NULL, NULL},
+        {"consumer_max_size", &s->consumer.max_size, NULL, NULL},
+        {"consumer_max_topics", &s->consumer.max_subscribed_topics, NULL, NULL},
+        {"consumer_max_regexes", &s->consumer.max_regexes, NULL, NULL},
+        {"consumer_refresh", &s->consumer.regex_refresh_interval_ms, NULL, NULL},
+        {"upgrade", NULL, NULL, &s->consumer.upgrade},
+        {"downgrade", NULL, NULL, &s->consumer.downgrade},
         {"streams_delay", &s->streams.initial_rebalance_delay_ms, NULL, NULL},
         {"streams_interval", &s->streams.assignment_interval_ms, NULL, NULL},
         {"streams_max_size", &s->streams.max_size, NULL, NULL},
@@ -700,6 +748,8 @@ static const struct {
     {"delete-topics", command_delete_topics, true},
     {"alter-configs", command_alter_configs, true},
     {"producer-id", command_producer_id, true},
+    {"consumer", command_consumer, true},
+    {"consumer-describe", command_consumer_describe, true},
     {"streams", command_streams, true},
     {"initialize", command_initialize, true},
     {"description", command_description, true},

@@ -14,6 +14,9 @@
  *     A: create-topics t:3:1 u:-1:-1    (partitions, replicas)     validate=1
  *     A: create-partitions t:4          A: delete-topics t u        A: producer-id     transactional=
  *     A: alter-configs resource=2/t retention.ms=1 cleanup.policy+compact segment.ms      (a key alone is deleted)
+ *     A: consumer group=orders epoch=0 topics=t,u                  ConsumerGroupHeartbeat; consumer.c has its small language. member=a version=1
+ *                                     instance= rack= timeout=60s regex=^a.*$ assignor=range owned=t:0/1,u:2
+ *     A: consumer-describe group=orders                            ConsumerGroupDescribe
  *     A: streams group=orders epoch=0 topology=0(in,*cl)           StreamsGroupHeartbeat; streams.c has its small languages. member=a version=1
  *                                     instance= rack= timeout=60s process=p-a endpoint=h:1 tags=k:v info=0 shutdown=1 id= active=0:0/1 offsets=
  *     A: initialize group=orders topology=0(~r.*$,*cl)             StreamsGroupInitialize. id= epoch= member=
@@ -29,7 +32,9 @@
  *     set group_max_size=2         hold | release         revision group=orders
  *
  * Member ids are written as they are printed: a-#1 is client a with the first id drawn. Values of protocols and assignments are text; topics:t1+t2 stands for
- * a consumer subscription to topics, parts:t1-0+t1-1 for a consumer assignment. */
+ * a consumer subscription to topics, topics/3:t1~t1-0+t1-1^rack for one of version 3 with what is owned and a rack, parts:t1-0+t1-1 for a consumer assignment;
+ * user data stand behind a "!". Partitions of a topic that is named by its id are printed with its name, in:0,1;
+ * in@2:0,1 when it was made again. */
 #ifndef MUSTER_TESTS_GOLDEN_COMMANDS_H
 #define MUSTER_TESTS_GOLDEN_COMMANDS_H
 

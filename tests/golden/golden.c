@@ -4,7 +4,7 @@
  *
  * A transcript is blocks with an empty line between them: commands, a line of dashes, and what happened. Lines that begin with # are for the reader. With
  * --rewrite the second halves are written anew; the difference is reviewed. Without file names all transcripts of DIR are run, and then every rule of
- * classic and of streams groups must have fired. commands.c has the commands. */
+ * classic, consumer and streams groups must have fired. commands.c has the commands. */
 #include "commands.h"
 #include "print.h"
 
@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both headers call theirs RULE. */
+/* All of them call theirs RULE. */
 #include "classic/rules.h"
+#undef RULE
+#include "consumer/rules.h"
 #undef RULE
 #include "streams/rules.h"
 
-static bool classic_seen[CLASSIC_RULE_COUNT], streams_seen[STREAMS_RULE_COUNT];
+static bool classic_seen[CLASSIC_RULE_COUNT], consumer_seen[CONSUMER_RULE_COUNT], streams_seen[STREAMS_RULE_COUNT];
 
 static void see(const char *rule, const char *const *rules, int count, bool *seen)
 {
@@ -30,6 +32,7 @@ static void see(const char *rule, const char *const *rules, int count, bool *see
 void golden_rule_seen(const char *rule)
 {
     see(rule, classic_rules, CLASSIC_RULE_COUNT, classic_seen);
+    see(rule, consumer_rules, CONSUMER_RULE_COUNT, consumer_seen);
     see(rule, streams_rules, STREAMS_RULE_COUNT, streams_seen);
 }
 
@@ -47,7 +50,9 @@ static int report_unseen(const char *const *rules, int count, const bool *seen)
 
 static int report_unseen_rules(void)
 {
-    return report_unseen(classic_rules, CLASSIC_RULE_COUNT, classic_seen) + report_unseen(streams_rules, STREAMS_RULE_COUNT, streams_seen);
+    return report_unseen(classic_rules, CLASSIC_RULE_COUNT, classic_seen) +
+           report_unseen(consumer_rules, CONSUMER_RULE_COUNT, consumer_seen) +
+           report_unseen(streams_rules, STREAMS_RULE_COUNT, streams_seen);
 }
 
 /* ---- one transcript ---------------------------------------------------------------------------------------------------- */

@@ -91,6 +91,84 @@ void print_str(struct str s, struct buf *out)
     }
 }
 
+/* ---- what members of the classic consumer protocol tell each other ---------------------------------------------------------------- */
+
+static void print_parts(struct str topic, const struct int32_array *partitions, const char **separator, struct buf *out)
+{
+    for (int32_t i = 0; i < partitions->len; i++) {
+        print_text(*separator, out);
+        print_str(topic, out);
+        print_text("-", out);
+        print_number(partitions->v[i], out);
+        *separator = "+";
+    }
+}
+
+static void print_user_data(struct bytes data, struct buf *out)
+{
+    if (data.len >= 0) {
+        print_text("!", out);
+        print_bytes(data.ptr, data.len, out);
+    }
+}
+
+static void print_subscription(const struct consumer_protocol_subscription *s, struct buf *out)
+{
+    const char *separator = "~";
+    for (int32_t i = 0; i < s->topics.len; i++) {
+        print_text(i > 0 ? "+" : "", out);
+        print_str(s->topics.v[i], out);
+    }
+    for (int32_t i = 0; i < s->owned_partitions.len; i++) {
+        print_parts(s->owned_partitions.v[i].topic, &s->owned_partitions.v[i].partitions, &separator, out);
+    }
+    if (!str_is_null(s->rack_id)) {
+        print_text("^", out);
+        print_str(s->rack_id, out);
+    }
+    print_user_data(s->user_data, out);
+}
+
+static void print_assignment(const struct consumer_protocol_assignment *a, struct buf *out)
+{
+    const char *separator = "";
+    for (int32_t i = 0; i < a->assigned_partitions.len; i++) {
+        print_parts(a->assigned_partitions.v[i].topic, &a->assigned_partitions.v[i].partitions, &separator, out);
+    }
+    print_user_data(a->user_data, out);
+}
+
+/* As commands write them (commands.c, content_of). Nothing is written, and false, when the bytes are of another form. */
+static bool print_consumer_bytes(struct bytes in, bool assignment, struct buf *out)
+{
+    union {
+        struct consumer_protocol_subscription subscription;
+        struct consumer_protocol_assignment assignment;
+    } value;
+    const struct wire_msg *msg = assignment ? &wire_consumer_protocol_assignment : &wire_consumer_protocol_subscription;
+    int16_t version = in.len < 2 ? -1 : (int16_t)get_be16(in.ptr);
+    struct arena arena;
+    size_t used = 0;
+    arena_init(&arena, 0);
+    struct bytes body = {in.ptr + 2, in.len - 2};
+    bool good = version >= 0 && version <= 3 && wire_decode(msg, version, body, &arena, &value, &used) == 0 && used == (size_t)body.len;
+    if (good) {
+        print_text(assignment ? "parts" : "topics", out);
+        if (version != 0) {
+            print_text("/", out);
+            print_number(version, out);
+        }
+        print_text(":", out);
+        if (assignment) {
+            print_assignment(&value.assignment, out);
+        } else {
+            print_subscription(&value.subscription, out);
+        }
+    }
+    arena_fini(&arena);
+    return good;
+}
+
 static int64_t number_at(uint8_t kind, const void *at)
 {
     switch (kind) {
@@ -141,20 +219,75 @@ static size_t kind_size(uint8_t kind, const struct wire_type *type)
 
 static void print_value(uint8_t kind, const struct wire_type *type, int16_t version, const void *at, struct buf *out);
 
-/* Structures of a name and numbers, in short: tasks as 0:0,1 (with the epochs they were given with as 0:0@2,1@3), partitions as t:0,1. */
-static bool is_numbers(const struct wire_type *type)
+/* ---- partitions and tasks ---------------------------------------------------------------------------------------------------- */
+
+static const struct world_topic *known_topics;
+static const int *known_count;
+
+void print_topics_of(const struct world_topic *topics, const int *count)
 {
-    return type->field_count >= 2 && type->fields[0].kind == WIRE_STRING && type->fields[1].kind == WIRE_ARRAY &&
-           type->fields[1].element == WIRE_INT32 &&
-           (type->field_count == 2 ||
-            (type->field_count == 3 && type->fields[2].kind == WIRE_ARRAY && type->fields[2].element == WIRE_INT32));
+    known_topics = topics;
+    known_count = count;
 }
 
-static void print_numbers(const struct wire_type *type, const uint8_t *at, struct buf *out)
+/* The name, and which one of that name it is, when it was made again. */
+static void print_topic(const struct uuid *id, struct buf *out)
 {
-    const struct int32_array *numbers = (const void *)(at + type->fields[1].offset);
-    const struct int32_array *epochs = type->field_count == 3 ? (const void *)(at + type->fields[2].offset) : NULL;
-    print_str(*(const struct str *)(const void *)(at + type->fields[0].offset), out);
+    int number = 0;
+    char text[23];
+    const struct world_topic *found = NULL;
+    for (int i = 0; known_topics != NULL && i < *known_count; i++) {
+        found = uuid_eq(known_topics[i].id, *id) ? &known_topics[i] : found;
+    }
+    if (found == NULL) {
+        uuid_text(*id, text);
+        print_text(text, out);
+        return;
+    }
+    print_text(found->name, out);
+    for (const struct world_topic *t = known_topics; t <= found; t++) {
+        number += strcmp(t->name, found->name) == 0;
+    }
+    if (number > 1) {
+        print_text("@", out);
+        print_number(number, out);
+    }
+}
+
+/* Structures of a name and numbers, in short: tasks as 0:0,1 (with the epochs they were given with as 0:0@2,1@3), partitions as t:0,1. A topic may be named by
+ * its id alone, or by both. */
+struct numbers {
+    const struct wire_field *name, *id, *numbers, *epochs; /* NULL: it has none */
+};
+
+static bool is_numbers(const struct wire_type *type, struct numbers *ret)
+{
+    uint32_t at = 0, count = type->field_count;
+    *ret = (struct numbers){NULL};
+    ret->id = at < count && type->fields[at].kind == WIRE_UUID ? &type->fields[at++] : NULL;
+    ret->name = at < count && type->fields[at].kind == WIRE_STRING ? &type->fields[at++] : NULL;
+    if (at < count && type->fields[at].kind == WIRE_ARRAY && type->fields[at].element == WIRE_INT32) {
+        ret->numbers = &type->fields[at++];
+    }
+    if (at < count && type->fields[at].kind == WIRE_ARRAY && type->fields[at].element == WIRE_INT32) {
+        ret->epochs = &type->fields[at++];
+    }
+    return at == count && ret->numbers != NULL && (ret->id != NULL || ret->name != NULL);
+}
+
+static void print_numbers(const struct numbers *n, const uint8_t *at, struct buf *out)
+{
+    const struct int32_array *numbers = (const void *)(at + n->numbers->offset);
+    const struct int32_array *epochs = n->epochs != NULL ? (const void *)(at + n->epochs->offset) : NULL;
+    if (n->id != NULL) {
+        print_topic((const void *)(at + n->id->offset), out);
+    }
+    if (n->id != NULL && n->name != NULL) {
+        print_text("/", out);
+    }
+    if (n->name != NULL) {
+        print_str(*(const struct str *)(const void *)(at + n->name->offset), out);
+    }
     for (int32_t i = 0; i < numbers->len; i++) {
         print_text(i == 0 ? ":" : ",", out);
         print_number(numbers->v[i], out);
@@ -209,8 +342,9 @@ static void print_value(uint8_t kind, const struct wire_type *type, int16_t vers
         print_bytes(((const struct bytes *)at)->ptr, ((const struct bytes *)at)->len, out);
         break;
     case WIRE_STRUCT: {
-        if (is_numbers(type)) {
-            print_numbers(type, at, out);
+        struct numbers numbers;
+        if (is_numbers(type, &numbers)) {
+            print_numbers(&numbers, at, out);
             break;
         }
         if (is_pair(type)) {
@@ -253,7 +387,7 @@ static bool is_default(const struct wire_field *f, const void *at)
     }
 }
 
-/* What is in every answer to a streams member, unless something is configured. */
+/* What is in every answer to a member, unless something is configured. */
 static bool is_usual(const struct wire_field *f, const void *at)
 {
     static const struct {
@@ -292,6 +426,8 @@ void print_message(const struct wire_type *type, int16_t version, const void *va
         print_text("=", out);
         if (f->kind == WIRE_ARRAY) {
             print_array(f, version, at, out);
+        } else if (f->kind == WIRE_BYTES && print_consumer_bytes(*(const struct bytes *)at, strcmp(f->name, "Assignment") == 0, out)) {
+            continue;
         } else {
             bool pointer = f->kind == WIRE_STRUCT && f->nullable_from >= 0;
             print_value(f->kind, f->type, version, pointer ? *(const void *const *)at : at, out);

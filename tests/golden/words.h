@@ -45,6 +45,10 @@ void command_finish(struct golden *g, const struct words *w);
 void command_created(struct golden *g, const struct words *w);
 struct streams_group_heartbeat_request_topology *words_topology(char *text, struct arena *arena); /* in that file's language */
 
+/* consumer.c */
+void command_consumer(struct golden *g, const struct words *w);
+void command_consumer_describe(struct golden *g, const struct words *w);
+
 /* streams_out.c */
 void command_initialize(struct golden *g, const struct words *w);
 void command_made(struct golden *g, const struct words *w);

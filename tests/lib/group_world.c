@@ -1,5 +1,7 @@
 #include "group_world.h"
 
+#include "group_defaults.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,39 +125,8 @@ void world_init(struct world *w, const struct world_events *events)
     w->events = *events;
     w->set = group_set_new(&w->pool, 1);
     w->shard0 = group_set_new(&w->pool, 0);
-    w->settings = (struct group_settings){.initial_rebalance_delay_ms = 3000,
-                                          .min_session_timeout_ms = 6000,
-                                          .max_session_timeout_ms = 1800000,
-                                          .new_member_join_timeout_ms = 300000,
-                                          .group_max_size = INT32_MAX,
-                                          .offset_metadata_max_bytes = 4096,
-                                          .offsets_retention_ms = 604800000,
-                                          .default_partitions = 1,
-                                          .default_replication_factor = 1,
-                                          .max_partitions_per_topic = 10000,
-                                          .max_topics = 10000,
-                                          .node_count = 3,
-                                          .streams = {.session_timeout_ms = 45000,
-                                                      .heartbeat_interval_ms = 5000,
-                                                      .assignment_interval_ms = 1000,
-                                                      .initial_rebalance_delay_ms = 3000,
-                                                      .max_size = INT32_MAX,
-                                                      .num_warmup_replicas = 2,
-                                                      .acceptable_recovery_lag = 10000,
-                                                      .task_offset_interval_ms = 60000,
-                                                      .rack_aware_assignment_tags = STR(""),
-                                                      .assignor_offload = true,
-                                                      .initialize_timeout_ms = -1,
-                                                      .max_subtopologies = 1000,
-                                                      .min_session_timeout_ms = 45000,
-                                                      .max_session_timeout_ms = 60000,
-                                                      .min_heartbeat_interval_ms = 5000,
-                                                      .max_heartbeat_interval_ms = 15000,
-                                                      .max_assignment_interval_ms = 15000,
-                                                      .max_standby_replicas = 2,
-                                                      .max_warmup_replicas = 20,
-                                                      .min_task_offset_interval_ms = 15000,
-                                                      .max_topology_topics = 10000}};
+    w->settings = group_defaults();
+    w->settings.adaptive.enabled = false; /* members come when the test says */
     w->topics = (struct topics){.ctx = w, .by_name = by_name, .by_id = by_id, .was_deleted = was_deleted, .next = next_topic};
     w->check = true;
     arena_init(&w->scratch, 0);
@@ -213,21 +184,32 @@ static bool text_is(const char *text, struct str s)
     return strlen(text) == (size_t)(s.len > 0 ? s.len : 0) && memcmp(text, s.len > 0 ? s.ptr : "", strlen(text)) == 0;
 }
 
+static struct world_timer **timer_link(struct world *w, const struct group_timer *timer)
+{
+    struct world_timer **link = &w->timers;
+    while (*link != NULL && ((*link)->timer.kind != timer->kind || !text_is((*link)->group_id, timer->group_id) ||
+                             !text_is((*link)->member_id, timer->member_id))) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
 static void timer_cancel(struct world *w, const struct group_timer *timer)
 {
-    for (struct world_timer **link = &w->timers; *link != NULL; link = &(*link)->next) {
-        struct world_timer *t = *link;
-        if (t->timer.kind == timer->kind && text_is(t->group_id, timer->group_id) && text_is(t->member_id, timer->member_id)) {
-            *link = t->next;
-            free(t);
-            return;
-        }
+    struct world_timer **link = timer_link(w, timer);
+    struct world_timer *t = *link;
+    if (t != NULL) {
+        *link = t->next;
+        free(t);
     }
 }
 
 static void timer_arm(void *ctx, const struct group_timer_wish *wish)
 {
     struct world *w = ctx;
+    if (wish->keep && *timer_link(w, &wish->timer) != NULL) {
+        return;
+    }
     timer_cancel(w, &wish->timer);
     if (wish->delay_ms < 0) {
         return;
@@ -276,7 +258,12 @@ static void op_fill(struct world *w, struct group_op *op)
 static struct uuid draw_id(struct world *w, const struct group_op *op)
 {
     struct uuid id = {{0}};
-    bool member = op->kind == GROUP_JOIN && str_is_empty(((const struct join_group_request *)op->request)->member_id);
+    bool member = false;
+    if (op->kind == GROUP_JOIN) {
+        member = str_is_empty(((const struct join_group_request *)op->request)->member_id);
+    } else if (op->kind == GROUP_CONSUMER_HEARTBEAT) {
+        member = str_is_empty(((const struct consumer_group_heartbeat_request *)op->request)->member_id);
+    }
     put_be32(id.b + (member ? 12 : 0), member ? ++w->ids : ++w->other_ids);
     return id;
 }
@@ -295,12 +282,11 @@ static void check_same(const struct group_out *a, const struct group_out *b)
     }
 }
 
+/* What an overlay can tell: it has no offsets. */
 static bool membership(enum group_op_kind kind)
 {
-    return kind == GROUP_JOIN || kind == GROUP_SYNC || kind == GROUP_HEARTBEAT || kind == GROUP_LEAVE || kind == GROUP_TIMER ||
-           kind == GROUP_TAKEOVER || kind == GROUP_DESCRIBE || kind == GROUP_STREAMS_HEARTBEAT || kind == GROUP_STREAMS_INITIALIZE ||
-           kind == GROUP_STREAMS_DESCRIPTION || kind == GROUP_STREAMS_DESCRIBE || kind == GROUP_STREAMS_TOPOLOGY ||
-           kind == GROUP_JOB_DONE || kind == GROUP_TOPICS_CREATED;
+    enum group_op_class class = group_op_class(kind);
+    return class == GROUP_CLASS_MEMBERSHIP || (class == GROUP_CLASS_READ && kind != GROUP_OFFSET_FETCH);
 }
 
 static void check_overlay(struct world *w, const struct group_op *op, const struct group_out *out)

@@ -164,7 +164,7 @@ static bool is_asked_for(struct fixture *f)
     wire_init(&wire_streams_group_heartbeat_request, &r);
     r.group_id = STR("g");
     r.member_id = STR("m");
-    r.member_epoch = streams_position(streams_member(group_find(f->set, STR("g"))->streams, r.member_id)).epoch;
+    r.member_epoch = modern_position(modern_find(group_find(f->set, STR("g"))->streams, r.member_id)).epoch;
     const struct streams_group_heartbeat_response *answer = fixture_decide(f, GROUP_STREAMS_HEARTBEAT, 1, &r).answer;
     assert_int_equal(answer->error_code, 0);
     return answer->topology_description_required;

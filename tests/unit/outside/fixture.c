@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include "group_defaults.h"
+
 /* ---- topics ----------------------------------------------------------------------------------------------------------------- */
 
 static bool by_name(const void *ctx, struct str name, struct topic_view *ret)
@@ -72,15 +74,10 @@ int fixture_setup(void **state)
     arena_init(&f->arena, 0);
     arena_init(&f->scratch, 0);
     f->topics = (struct topics){.ctx = f, .by_name = by_name, .by_id = by_id, .was_deleted = was_deleted, .next = next_topic};
-    f->settings = (struct group_settings){.offset_metadata_max_bytes = 4096,
-                                          .offsets_retention_ms = 1000,
-                                          .streams = {.session_timeout_ms = 45000,
-                                                      .heartbeat_interval_ms = 5000,
-                                                      .max_size = INT32_MAX,
-                                                      .rack_aware_assignment_tags = STR(""),
-                                                      .initialize_timeout_ms = -1,
-                                                      .max_subtopologies = 100,
-                                                      .max_topology_topics = 100}};
+    f->settings = group_defaults();
+    f->settings.offsets_retention_ms = 1000;
+    f->settings.streams.assignment_interval_ms = f->settings.streams.initial_rebalance_delay_ms = 0;
+    f->settings.streams.max_subtopologies = f->settings.streams.max_topology_topics = 100;
     *state = f;
     return 0;
 }
@@ -107,7 +104,7 @@ static void apply(struct fixture *f, struct record record)
 
 void fixture_apply(struct fixture *f, int16_t type, const void *key, const void *value)
 {
-    apply(f, wire_record_encode(type, key, STREAMS_VALUE_VERSION, value, &f->arena));
+    apply(f, wire_record_encode(type, key, MODERN_VALUE_VERSION, value, &f->arena));
 }
 
 void fixture_group(struct fixture *f, int32_t epoch, const struct streams_group_topology_value *t)
@@ -132,8 +129,7 @@ void fixture_member(struct fixture *f, const char *member_id, const struct membe
     member.client_host = STR("/127.0.0.1");
     member.process_id = STR("p");
     fixture_apply(f, RECORD_STREAMS_GROUP_MEMBER_METADATA, &key, &member);
-    struct streams_group_current_member_assignment_value current = streams_current_value(position, &f->arena);
-    fixture_apply(f, RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, &current);
+    fixture_apply(f, RECORD_STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, &key, streams_kind.current_value(position, &f->arena));
 }
 
 struct group_out fixture_decide(struct fixture *f, enum group_op_kind kind, int16_t version, const void *request)

@@ -19,7 +19,7 @@ static struct streams_group_initialize_request *request_new(struct fixture *f, c
     return r;
 }
 
-static const struct streams *group_of(const struct fixture *f)
+static const struct modern *group_of(const struct fixture *f)
 {
     const struct group *g = group_find(f->set, STR("g"));
     assert_non_null(g);
@@ -50,7 +50,7 @@ static void regular_expressions_are_matched_at_once(void **state)
     fixture_topic(f, "orders.us", 3);
     fixture_topic(f, "bills", 1);
     assert_int_equal(fixture_decide(f, GROUP_STREAMS_INITIALIZE, 0, request_new(f, NULL, "orders\\..*")).error, 0);
-    const struct streams *s = group_of(f);
+    const struct modern *s = group_of(f);
     assert_int_equal(s->regex_count, 1);
     assert_int_equal(s->regexes[0]->topics.len, 2);
     assert_int_equal(s->problem, TOPOLOGY_FINE);

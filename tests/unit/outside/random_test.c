@@ -46,7 +46,7 @@ static void always(const struct random *r, struct str id)
     if (g->streams == NULL) {
         return;
     }
-    const struct streams *s = g->streams;
+    const struct modern *s = g->streams;
     assert_int_equal(group_type(g), GROUP_STREAMS); /* no record is left behind */
     assert_false(g->classic.exists);
     assert_int_equal(s->empty_since_ms >= 0, s->member_count == 0);
@@ -57,7 +57,7 @@ static void always(const struct random *r, struct str id)
     assert_true(s->validated_topology_epoch == -1 || s->problem == TOPOLOGY_FINE);
     for (int32_t i = 0; i < s->slot_count; i++) {
         assert_non_null(s->slots[i].member);
-        assert_true(streams_position(&s->slots[i]).epoch <= s->epoch);
+        assert_true(modern_position(&s->slots[i]).epoch <= s->epoch);
     }
 }
 
@@ -117,8 +117,8 @@ static void beat(struct random *r)
     wire_init(&wire_streams_group_heartbeat_request, body);
     body->group_id = r->group;
     body->member_id = one_of(r, member_ids, MEMBERS);
-    const struct modern_slot *slot = g != NULL && g->streams != NULL ? streams_member(g->streams, body->member_id) : NULL;
-    body->member_epoch = slot == NULL ? 0 : chance(r, 5) == 0 ? -1 : streams_position(slot).epoch;
+    const struct modern_slot *slot = g != NULL && g->streams != NULL ? modern_find(g->streams, body->member_id) : NULL;
+    body->member_epoch = slot == NULL ? 0 : chance(r, 5) == 0 ? -1 : modern_position(slot).epoch;
     if (slot == NULL) {
         struct streams_group_heartbeat_request_topology *t = ARENA_NEW(&q->arena, struct streams_group_heartbeat_request_topology, 1);
         t->subtopologies.v = ARENA_NEW(&q->arena, struct streams_group_heartbeat_request_subtopology, 1);
