@@ -157,7 +157,11 @@ struct group_timer {
     int32_t remaining_ms;                        /* INITIAL_DELAY: what is left of the rebalance timeout */
     int32_t seen_members;                        /* INITIAL_DELAY: members at arming; more now: wait once more */
 };
-struct group_timer_wish { struct group_timer timer; int64_t delay_ms; };      /* delay -1: cancel */
+struct group_timer_wish {
+    struct group_timer timer;
+    int64_t delay_ms;                            /* -1: cancel */
+    bool keep;                                   /* one that is armed already goes on as it is */
+};
 
 struct group_op {
     enum group_op_kind kind;

@@ -13,6 +13,10 @@ void classic_decide_heartbeat(struct decision *d)
 {
     const struct heartbeat_request *r = d->op->request;
     const struct group *g = group_find(d->set, d->op->group_id);
+    if (g != NULL && group_type(g) == GROUP_CONSUMER) {
+        consumer_classic_heartbeat(d, g);
+        return;
+    }
     const struct classic *c = g == NULL || g->classic.state == CLASSIC_EMPTY ? NULL : &g->classic;
     const struct classic_member *m;
 #ifdef MUSTER_FAULT_HEARTBEAT_IGNORES_GENERATION

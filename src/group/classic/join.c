@@ -409,6 +409,10 @@ static void ask_again(struct decision *d, const struct group *g)
 {
     const struct join_group_request *r = request_of(d);
     struct str member_id = str_is_empty(r->member_id) ? fresh_member_id(d) : r->member_id;
+    if (g != NULL && group_type(g) == GROUP_CONSUMER) {
+        refuse(d, RULE(JOIN_CONVERTED), KAFKA_REBALANCE_IN_PROGRESS, member_id);
+        return;
+    }
     struct draft t;
     classic_draft_open(&t, d, g);
     bool found;
@@ -429,9 +433,24 @@ static void ask_again(struct decision *d, const struct group *g)
     }
 }
 
-static bool is_streams(const struct group *g)
+/* Of one of the new protocols: while it is empty it makes way for a classic group. */
+static bool is_modern(const struct group *g)
 {
-    return g != NULL && group_type(g) == GROUP_STREAMS;
+    return g != NULL && group_type(g) != GROUP_CLASSIC;
+}
+
+static bool is_modern_with_members(const struct group *g)
+{
+    return is_modern(g) && (group_type(g) == GROUP_STREAMS ? streams_may_delete(g) : consumer_may_delete(g)) != KAFKA_NONE;
+}
+
+static void make_way(struct decision *d, const struct group *g)
+{
+    if (group_type(g) == GROUP_STREAMS) {
+        streams_tombstones(d, g);
+    } else {
+        consumer_tombstones(d, g);
+    }
 }
 
 void classic_decide_join(struct decision *d)
@@ -449,9 +468,11 @@ void classic_decide_join(struct decision *d)
         refuse(d, RULE(JOIN_NO_GROUP_ID), KAFKA_INVALID_GROUP_ID, r->member_id);
     } else if (r->session_timeout_ms < s->min_session_timeout_ms || r->session_timeout_ms > s->max_session_timeout_ms) {
         refuse(d, RULE(JOIN_SESSION_TIMEOUT), KAFKA_INVALID_SESSION_TIMEOUT, r->member_id);
-    } else if (is_streams(g) && streams_may_delete(g) != KAFKA_NONE) {
+    } else if (is_modern_with_members(g) && group_type(g) == GROUP_CONSUMER) {
+        consumer_classic_join(d, g);
+    } else if (is_modern_with_members(g)) {
         refuse(d, RULE(JOIN_OTHER_TYPE), KAFKA_INCONSISTENT_GROUP_PROTOCOL, STR(""));
-    } else if ((g == NULL || is_streams(g)) && !is_new) {
+    } else if ((g == NULL || is_modern(g)) && !is_new) {
         refuse(d, RULE(JOIN_NO_GROUP), KAFKA_UNKNOWN_MEMBER_ID, r->member_id);
     } else if (is_new && !budget_fits(d, g)) {
         refuse(d, RULE(JOIN_BUDGET), KAFKA_GROUP_MAX_SIZE_REACHED, STR(""));
@@ -461,13 +482,13 @@ void classic_decide_join(struct decision *d)
         if (!group_has_room(d, &t)) {
             refuse_full(&t);
         } else if (is_new) {
-            join_new(&t, g == NULL || is_streams(g));
+            join_new(&t, g == NULL || is_modern(g));
         } else {
             join_with_id(&t);
         }
         /* Empty, it makes way, even for a join that is refused in the end; last, so that the group never seems to be gone. */
-        if (is_streams(g)) {
-            streams_tombstones(d, g);
+        if (is_modern(g)) {
+            make_way(d, g);
         }
     }
 }

@@ -110,6 +110,10 @@ void classic_decide_leave(struct decision *d)
         return;
     }
     const struct group *g = group_find(d->set, d->op->group_id);
+    if (g != NULL && group_type(g) == GROUP_CONSUMER) {
+        consumer_classic_leave(d, g);
+        return;
+    }
     struct leave_group_request_member_identity_array all = members_of(d);
     note_reason(d, &all);
     struct leave_group_response *answer = ARENA_NEW(d->arena, struct leave_group_response, 1);

@@ -28,6 +28,7 @@
     X(JOIN_COMPLETED, "join: generation completed")                                                                                        \
     X(JOIN_REMOVED, "join: removed while it waited")                                                                                       \
     X(JOIN_OVERTAKEN, "join: a later generation completed without it")                                                                     \
+    X(JOIN_CONVERTED, "join: the group became a consumer group while it waited")                                                           \
     X(SYNC_NO_PROTOCOL, "sync: protocol type and name are missing")                                                                        \
     X(SYNC_NO_GROUP_ID, "sync: empty group id")                                                                                            \
     X(SYNC_UNKNOWN_MEMBER, "sync: unknown member")                                                                                         \
@@ -40,6 +41,7 @@
     X(SYNC_STABLE, "sync: assignment")                                                                                                     \
     X(SYNC_OVERTAKEN, "sync: a rebalance began while it waited")                                                                           \
     X(SYNC_REMOVED, "sync: removed while it waited")                                                                                       \
+    X(SYNC_CONVERTED, "sync: the group became a consumer group while it waited")                                                           \
     X(HEARTBEAT_NO_GROUP_ID, "heartbeat: empty group id")                                                                                  \
     X(HEARTBEAT_UNKNOWN_MEMBER, "heartbeat: unknown member")                                                                               \
     X(HEARTBEAT_FENCED, "heartbeat: instance belongs to another member")                                                                   \

@@ -134,6 +134,10 @@ static void ask_again(struct decision *d, const struct group *g)
 {
     const struct sync_group_request *r = request_of(d);
     const struct classic_member *m;
+    if (g != NULL && group_type(g) == GROUP_CONSUMER) {
+        refuse(d, RULE(SYNC_CONVERTED), KAFKA_REBALANCE_IN_PROGRESS);
+        return;
+    }
     int16_t error = classic_check_member(g == NULL ? NULL : &g->classic, r->member_id, r->group_instance_id, &m);
     if (error != KAFKA_NONE) {
         refuse(d, error == KAFKA_FENCED_INSTANCE_ID ? RULE(SYNC_FENCED) : RULE(SYNC_REMOVED), error);
@@ -164,6 +168,10 @@ void classic_decide_sync(struct decision *d)
     }
     if (str_is_empty(d->op->group_id)) {
         refuse(d, RULE(SYNC_NO_GROUP_ID), KAFKA_INVALID_GROUP_ID);
+        return;
+    }
+    if (g != NULL && group_type(g) == GROUP_CONSUMER) {
+        consumer_classic_sync(d, g);
         return;
     }
     int16_t error;

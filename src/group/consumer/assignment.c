@@ -381,7 +381,7 @@ static bool drop_unread(struct draft *t, const struct holding *owned)
         t->after.state = MEMBER_UNREVOKED;
         t->after.revoking.kind[UNITS_ACTIVE] = revoking;
         t->after.previous_epoch = t->before.epoch;
-        if (t->before.state != MEMBER_UNREVOKED) {
+        if (t->before.state != MEMBER_UNREVOKED && !t->put->is_classic) {
             int32_t patience = t->put->rebalance_timeout_ms;
             out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, t->after.epoch, patience > 0 ? patience : 0);
         }

@@ -52,8 +52,9 @@ struct bytes classic_assignment_of(const struct decision *d, struct units units,
         struct topic_view view;
         len = units_run_length(units, i);
         if (topics->by_id(topics->ctx, topic_of_unit(units.v[i].name), &view)) {
-            a.assigned_partitions.v[a.assigned_partitions.len++] = (struct consumer_protocol_assignment_topic_partition){
-                .topic = view.name, .partitions = units_run_partitions(units, i, len, d->arena)};
+            a.assigned_partitions.v[a.assigned_partitions.len++] =
+                (struct consumer_protocol_assignment_topic_partition){.topic = view.name,
+                                                                      .partitions = units_run_partitions(units, i, len, d->arena)};
         }
     }
     return embedded_assignment_write(&a, embedded_version(subscription), d->arena);
@@ -85,7 +86,9 @@ int16_t classic_find(const struct modern *s, struct str member_id, struct str in
     return (*ret)->member->is_classic ? KAFKA_NONE : KAFKA_UNKNOWN_MEMBER_ID;
 }
 
-/* ---- timers: a session of its own, REJOIN since it was told to rejoin, SYNC since it joined --------------------------------------------- */
+/* ---- timers --------------------------------------------------------------------------------------------------------------------------
+ * A session of its own, REJOIN since it was told to rejoin, SYNC since it joined. A new coordinator arms sessions alone: who has to rejoin is told so again, and
+ * who has synced is not recorded. */
 
 void classic_timers_end(struct decision *d, struct str member_id)
 {
@@ -114,11 +117,21 @@ const char *consumer_classic_timer(struct draft *t)
     return timer->kind == GROUP_TIMER_SYNC ? RULE(CLASSIC_SYNC_TIMEOUT) : RULE(CLASSIC_REJOIN_TIMEOUT);
 }
 
-/* None: who has to rejoin is told again, and who has synced is not recorded. As Kafka has it. */
-void consumer_classic_timers(const struct timer_armer *a, const struct modern *s)
+void consumer_classic_removed(struct draft *t, const struct modern_slot *slot)
 {
-    (void)a;
-    (void)s;
+    if (slot->member->is_classic) {
+        classic_timers_end(t->d, slot->member_id);
+    }
+}
+
+/* What it was to give up it may still have: it has as long as any other member then. */
+void consumer_classic_turned(struct draft *t, const struct modern_slot *slot)
+{
+    classic_timers_end(t->d, slot->member_id);
+    if (t->slot == slot && t->before.state == MEMBER_UNREVOKED && !t->position_put) {
+        int32_t patience = t->put->rebalance_timeout_ms;
+        out_timer(t->d, GROUP_TIMER_REVOKE, slot->member_id, t->before.epoch, patience > 0 ? patience : 0);
+    }
 }
 
 /* ---- commits ---------------------------------------------------------------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ struct conversion {
 
 static struct refused refuse(const struct conversion *v, const char *rule, const char *why)
 {
-    struct str text = arena_printf(v->d->arena, "Cannot upgrade classic group %.*s to consumer group because %s",
-                                   STR_ARG(v->d->op->group_id), why);
+    struct str text =
+        arena_printf(v->d->arena, "Cannot upgrade classic group %.*s to consumer group because %s", STR_ARG(v->d->op->group_id), why);
     return (struct refused){.error = KAFKA_GROUP_ID_NOT_FOUND, .text = text, .rule = rule};
 }
 
@@ -50,6 +50,9 @@ static struct refused malformed(const struct conversion *v)
 static struct str chosen_protocol(const struct decision *d, const struct classic *c)
 {
     bool all = !str_is_null(c->protocol_name);
+    if (c->member_count == 0) { /* as records may have it, in a state with members */
+        return STR("");
+    }
     for (int32_t i = 0; all && i < c->member_count; i++) {
         all = member_supports(c->members[i], c->protocol_name);
     }
@@ -101,8 +104,8 @@ static struct refused add_member(const struct conversion *v, const struct group 
     current->state = MEMBER_STABLE;
     current->assigned = held_of(v, classic_units(v->d, &a, v->to->epoch));
     current->revoking = held_of(v, (struct units){NULL, 0});
-    v->to->slots[v->to->slot_count++] = (struct modern_slot){
-        .member_id = m->member_id, .member = member_of(v, m, &s), .target = {.raw = BYTES_NULL}, .current = current};
+    v->to->slots[v->to->slot_count++] =
+        (struct modern_slot){.member_id = m->member_id, .member = member_of(v, m, &s), .target = {.raw = BYTES_NULL}, .current = current};
     return not_refused();
 }
 
@@ -179,8 +182,8 @@ static struct refused make(struct conversion *v, const struct group *g)
     v->protocol_name = chosen_protocol(v->d, v->c);
     v->to = ARENA_NEW(v->d->arena, struct modern, 1);
     *v->to = v->t->kind->nothing;
-    v->to->epoch = v->to->assignment_epoch = v->c->generation;
-    v->to->has_assignment = true; /* at no time: no interval runs */
+    v->to->epoch = v->to->assignment_epoch = v->c->generation > 0 ? v->c->generation : 1; /* epoch 0 is that of who joins */
+    v->to->has_assignment = true;                                                         /* at no time: no interval runs */
     v->to->slots = ARENA_NEW(v->d->arena, struct modern_slot, v->c->member_count);
     struct refused refused = not_refused();
     for (int32_t i = 0; refused.error == KAFKA_NONE && i < v->c->member_count; i++) {

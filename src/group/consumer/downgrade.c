@@ -65,7 +65,7 @@ static void add_member(struct takeover *to, struct str member_id, const struct m
 /* What the member of a slot is to have, with what was computed in this decision. */
 static struct units target_of(const struct draft *t, const struct modern_slot *slot)
 {
-    const struct holding *computed = draft_result_of(t, slot->member_id);
+    const struct holding *computed = draft_computed(t, slot->member_id);
     return computed != NULL ? computed->kind[UNITS_ACTIVE] : modern_target(slot).kind[UNITS_ACTIVE];
 }
 

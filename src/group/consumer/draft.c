@@ -26,7 +26,7 @@ static void write_regexes(const struct draft *t)
 
 static void write_rest(const struct draft *t)
 {
-    if (t->is_new && t->g != NULL && !consumer_part(t)->converted) {
+    if (t->is_new && t->g != NULL) {
         classic_tombstones(t->d, t->g); /* last: the group is a consumer group by then, so that it never seems to be gone */
     }
 }
@@ -58,6 +58,7 @@ static const struct draft_kind kind = {
                 .initializing_member = {NULL, -1},
                 .raw = {NULL, -1},
                 .assignment_raw = {NULL, -1}},
+    .removed = consumer_classic_removed,
     .before_group = write_regexes,
     .after_position = write_rest,
 };

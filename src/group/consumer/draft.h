@@ -11,7 +11,7 @@ typedef struct consumer_group_heartbeat_request consumer_heartbeat;
 struct consumer_draft {
     struct consumer_configs configs;
     bool subscription_changed; /* what the put member subscribes to */
-    bool converted; /* the group was a classic one: its records and the tombstones of the old ones are written already (convert.c) */
+    bool converted; /* the group was a classic one with members: that it is a consumer group is written already (convert.c) */
 };
 void consumer_draft_open(struct draft *t, struct decision *d, const struct group *g);
 static inline struct consumer_draft *consumer_part(const struct draft *t)
@@ -25,6 +25,7 @@ static inline struct consumer_draft *consumer_part(const struct draft *t)
 struct regex_table consumer_draft_regexes(const struct draft *t);
 /* The topics that the group as it would be reads and that exist, in order of names; in the arena. */
 struct topic_view *consumer_draft_topics(const struct draft *t, int32_t *ret_count);
+int64_t consumer_draft_hash(const struct draft *t); /* over the topics as they are */
 /* Takes the topics as they are into the group: their hash, and with it the epoch when there are members. True when they moved. */
 bool consumer_draft_refresh(struct draft *t);
 /* Whether members name that regular expression, as it would be. */
@@ -91,7 +92,9 @@ int16_t consumer_classic_may_commit(struct decision *d, const struct group *g, c
                                     const struct offset_commit_request *request);
 /* A REJOIN or SYNC timer of a classic member: removes it, or nothing; names the rule. */
 const char *consumer_classic_timer(struct draft *t);
-/* What classic members of a group need of a new coordinator besides their sessions. */
-void consumer_classic_timers(const struct timer_armer *a, const struct modern *s);
+/* The member of that slot spoke the classic protocol and speaks the new one now, under its id or the put member's. */
+void consumer_classic_turned(struct draft *t, const struct modern_slot *slot);
+/* Timers of a classic member end with it. */
+void consumer_classic_removed(struct draft *t, const struct modern_slot *slot);
 
 #endif

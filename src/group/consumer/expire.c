@@ -57,7 +57,6 @@ void consumer_timers(const struct group *g, const struct group_set *catalog, con
     arena_init(&scratch, 0);
     consumer_configs(catalog, settings, g->id, &scratch, &configs);
     modern_member_timers(&a, g->consumer, configs.session_timeout_ms);
-    consumer_classic_timers(&a, g->consumer);
     if (g->consumer->regex_count > 0) {
         group_timer_arm(&a, GROUP_TIMER_REFRESH, STR(""), 0, settings->consumer.regex_refresh_interval_ms);
     }

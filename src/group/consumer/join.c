@@ -61,6 +61,7 @@ void consumer_join(struct draft *t, const consumer_heartbeat *r)
         return;
     }
     const char *rule = join(t, r, &who, &joining);
+    rule = consumer_part(t)->converted ? RULE(JOIN_CONVERTED) : rule;
     refused = sender_check_growth(t);
     if (refused.error != KAFKA_NONE) {
         consumer_refuse(t->d, refused);

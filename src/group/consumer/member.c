@@ -123,4 +123,7 @@ void consumer_sender_put(struct draft *t, const consumer_heartbeat *r, const str
     m->protocols = NULL;
     m->protocol_count = m->classic_session_timeout_ms = 0;
     consumer_draft_put(t, m, from);
+    if (from != NULL && from->is_classic) {
+        consumer_classic_turned(t, t->slot != NULL ? t->slot : t->gone);
+    }
 }

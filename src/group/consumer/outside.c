@@ -62,7 +62,7 @@ int16_t consumer_may_fetch(struct decision *d, const struct group *g, const stru
     }
     if (request->member_epoch != modern_position(slot).epoch) {
         out_rule(d, RULE(FETCH_EPOCH));
-        return KAFKA_STALE_MEMBER_EPOCH;
+        return slot->member->is_classic ? KAFKA_ILLEGAL_GENERATION : KAFKA_STALE_MEMBER_EPOCH;
     }
     return KAFKA_NONE;
 }

@@ -47,6 +47,40 @@
     X(DESCRIBE_NO_GROUP_ID, "consumer describe: empty group id")                                                                           \
     X(DESCRIBE_NO_GROUP, "consumer describe: unknown group")                                                                               \
     X(DESCRIBE_OTHER_TYPE, "consumer describe: group of another type")                                                                     \
+    X(UPGRADE_DISABLED, "consumer join: classic groups are not converted by policy")                                                       \
+    X(UPGRADE_TYPE, "consumer join: classic group of another protocol type")                                                               \
+    X(UPGRADE_SIZE, "consumer join: classic group is too large")                                                                           \
+    X(UPGRADE_MALFORMED, "consumer join: classic group whose bytes cannot be read")                                                        \
+    X(UPGRADE_ASSIGNOR, "consumer join: classic group with user data of its assignor")                                                     \
+    X(CLASSIC_UNKNOWN_MEMBER, "classic member: unknown")                                                                                   \
+    X(CLASSIC_FENCED, "classic member: instance belongs to another member")                                                                \
+    X(CLASSIC_GENERATION, "classic member: other generation")                                                                              \
+    X(CLASSIC_JOIN_DISABLED, "classic join: no classic members by policy")                                                                 \
+    X(CLASSIC_JOIN_FULL, "classic join: no room")                                                                                          \
+    X(CLASSIC_JOIN_PROTOCOL, "classic join: inconsistent protocol")                                                                        \
+    X(CLASSIC_JOIN_METADATA, "classic join: subscription cannot be read")                                                                  \
+    X(CLASSIC_JOIN_ID_REQUIRED, "classic join: member id required")                                                                        \
+    X(CLASSIC_JOIN_NEW, "classic join: new member")                                                                                        \
+    X(CLASSIC_JOIN_STATIC_NEW, "classic join: new static member")                                                                          \
+    X(CLASSIC_JOIN_STATIC_BACK, "classic join: static member replaced")                                                                    \
+    X(CLASSIC_JOIN_TURNED, "classic join: member of the new protocol")                                                                     \
+    X(CLASSIC_JOIN_CHANGED, "classic join: member changed")                                                                                \
+    X(CLASSIC_JOIN_AGAIN, "classic join: member joins again")                                                                              \
+    X(CLASSIC_JOIN_LAST, "classic join: in place of the last member of the new protocol")                                                  \
+    X(CLASSIC_BEAT_ALIVE, "classic heartbeat: alive")                                                                                      \
+    X(CLASSIC_BEAT_REJOIN, "classic heartbeat: has to rejoin")                                                                             \
+    X(CLASSIC_BEAT_ASSIGNED, "classic heartbeat: new assignment")                                                                          \
+    X(CLASSIC_SYNC, "classic sync: assignment")                                                                                            \
+    X(CLASSIC_SYNC_PROTOCOL, "classic sync: inconsistent protocol")                                                                        \
+    X(CLASSIC_SYNC_REJOIN, "classic sync: has to rejoin")                                                                                  \
+    X(CLASSIC_LEAVE, "classic leave: members left")                                                                                        \
+    X(CLASSIC_LEAVE_LAST, "classic leave: last members left")                                                                              \
+    X(CLASSIC_LEAVE_NOBODY, "classic leave: nobody left")                                                                                  \
+    X(CLASSIC_LEAVE_DOWNGRADE, "classic leave: classic members are left")                                                                  \
+    X(CLASSIC_TIMER_MOOT, "classic timer: nothing to expire")                                                                              \
+    X(CLASSIC_REJOIN_TIMEOUT, "classic timer: member did not rejoin")                                                                      \
+    X(CLASSIC_SYNC_TIMEOUT, "classic timer: member did not sync")                                                                          \
+    X(CLASSIC_COMMIT_GENERATION, "classic commit: other generation")                                                                       \
     X(COMMIT_OUTSIDER, "consumer commit: from outside of a group with members")                                                            \
     X(COMMIT_UNKNOWN_MEMBER, "consumer commit: unknown member")                                                                            \
     X(COMMIT_VERSION, "consumer commit: version does not know epochs")                                                                     \

@@ -139,11 +139,16 @@ static int64_t hash_of(const struct topic_view *v, int32_t count)
     return (int64_t)hash;
 }
 
-bool consumer_draft_refresh(struct draft *t)
+int64_t consumer_draft_hash(const struct draft *t)
 {
     int32_t count;
     const struct topic_view *v = consumer_draft_topics(t, &count);
-    int64_t hash = hash_of(v, count);
+    return hash_of(v, count);
+}
+
+bool consumer_draft_refresh(struct draft *t)
+{
+    int64_t hash = consumer_draft_hash(t);
     if (hash == t->next.metadata_hash) {
         return false;
     }

@@ -136,9 +136,10 @@ void draft_take_result(struct draft *t, const struct assign_result *result);
 bool draft_same_members(const struct draft *t,
                         const struct assign_result *result); /* a static member that is back under another id moves no epoch */
 struct holding draft_target(const struct draft *t);          /* what the put member is to have, with what was computed */
+const struct holding *draft_computed(const struct draft *t, struct str member_id); /* for that member; NULL: nothing was */
 /* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
 void draft_reconcile(struct draft *t, const struct holding *target, const struct holding *owned);
-/* Whether someone else has something that the member of that slot waits for. */
+/* Whether someone else has an active unit that the member of that slot waits for. */
 bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena);
 /* The heartbeat interval to answer: the group's own, or a shorter one for a put member that is not settled (muster.group.heartbeat.adaptive). */
 int32_t draft_heartbeat_interval(const struct draft *t);

@@ -110,7 +110,8 @@ struct refused sender_look_up(const struct draft *t, const struct sender *who, s
 {
     ret->known = modern_find(t->was, who->member_id);
     ret->back = str_is_null(who->instance_id) ? NULL : modern_by_instance(t->was, who->instance_id);
-    if (ret->back != NULL && modern_position(ret->back).epoch != -2) {
+    /* A classic member has no way to say that it goes for a moment: its instance is always free to come again. */
+    if (ret->back != NULL && modern_position(ret->back).epoch != -2 && !ret->back->member->is_classic) {
         return refuse(
             t, SHARED_UNRELEASED, KAFKA_UNRELEASED_INSTANCE_ID,
             arena_printf(t->d->arena,

@@ -39,14 +39,14 @@ bool draft_same_members(const struct draft *t, const struct assign_result *resul
     return count == result->count;
 }
 
-struct holding draft_target(const struct draft *t)
+const struct holding *draft_computed(const struct draft *t, struct str member_id)
 {
     int32_t low = 0, high = t->assigned == NULL ? 0 : t->assigned->count;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(t->assigned->members[middle].member_id, t->member_id);
+        int order = str_cmp(t->assigned->members[middle].member_id, member_id);
         if (order == 0) {
-            return t->assigned->members[middle].target;
+            return &t->assigned->members[middle].target;
         }
         if (order < 0) {
             low = middle + 1;
@@ -54,7 +54,13 @@ struct holding draft_target(const struct draft *t)
             high = middle;
         }
     }
-    return t->target;
+    return NULL;
+}
+
+struct holding draft_target(const struct draft *t)
+{
+    const struct holding *computed = draft_computed(t, t->member_id);
+    return computed != NULL ? *computed : t->target;
 }
 
 /* ---- who stands in the way ------------------------------------------------------------------------------------------------------------ */
@@ -159,12 +165,29 @@ void draft_reconcile(struct draft *t, const struct holding *target, const struct
     }
     t->after = after;
     t->position_put = true;
+    if (t->put->is_classic) {
+        return; /* it has a timer of its own once it was told to rejoin */
+    }
     if (after.state == MEMBER_UNREVOKED) {
         int32_t patience = t->put->rebalance_timeout_ms;
         out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, after.epoch, patience > 0 ? patience : 0);
     } else if (t->before.state == MEMBER_UNREVOKED) {
         out_timer(t->d, GROUP_TIMER_REVOKE, t->member_id, 0, -1);
     }
+}
+
+bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena)
+{
+    struct member_position p = modern_position(slot);
+    struct units wanted = units_minus(modern_target(slot).kind[UNITS_ACTIVE], p.assigned.kind[UNITS_ACTIVE], arena);
+    for (int32_t i = 0; wanted.len > 0 && i < s->slot_count; i++) {
+        struct member_position other = modern_position(&s->slots[i]);
+        bool member = s->slots[i].member != NULL && &s->slots[i] != slot;
+        if (member && (units_meet(wanted, other.assigned.kind[UNITS_ACTIVE]) || units_meet(wanted, other.revoking.kind[UNITS_ACTIVE]))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- how soon to beat ------------------------------------------------------------------------------------------------------------------ */
