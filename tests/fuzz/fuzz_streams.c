@@ -2,68 +2,8 @@
  * decides like its base, and a snapshot restores to the hash of the state at its beginning.
  *
  * The input is a program: records of two groups and three members in any order and with any numbers, topics that come and go, configs, requests, timers, jobs. */
+#include "machine.h"
 #include "streams_records.h"
-
-#include <muster/group.h>
-
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct machine {
-    const uint8_t *at;
-    size_t left;
-    struct pool pool;
-    struct group_set *set, *shard0;
-    struct arena arena;
-    struct group_settings settings;
-    struct topics topics;
-    struct record_draw draw;
-    uint64_t index;
-    int64_t clock_ms;
-    struct group_job *job; /* one that ran and whose result is not back yet */
-    bool cutting;          /* a snapshot is under way */
-    uint64_t cut_hash;
-    struct buf cut;
-};
-
-static uint8_t next_byte(struct machine *m)
-{
-    if (m->left == 0) {
-        return 0;
-    }
-    m->left--;
-    return *m->at++;
-}
-
-static uint64_t draw_below(void *ctx, uint64_t bound)
-{
-    return next_byte(ctx) % bound;
-}
-
-/* Mostly small numbers, so that epochs meet. */
-static int32_t next_number(struct machine *m)
-{
-    uint8_t b = next_byte(m);
-    return b < 240 ? b % 6 : b < 245 ? -1 : b < 250 ? -2 : b == 250 ? INT32_MAX : b == 251 ? INT32_MIN : b * 1000;
-}
-
-static struct str pick(struct machine *m, const char *const *names, size_t count)
-{
-    return str_of(names[next_byte(m) % count]);
-}
-
-static struct str next_group(struct machine *m)
-{
-    static const char *const names[] = {"g-0", "g-0", "g-1", ""};
-    return pick(m, names, COUNT_OF(names));
-}
-
-static struct str next_member(struct machine *m)
-{
-    static const char *const names[] = {"m-0", "m-1", "m-2", "m-3", ""};
-    return pick(m, names, COUNT_OF(names));
-}
 
 /* Of topics, and null. */
 static struct str next_topic(struct machine *m)
@@ -78,16 +18,11 @@ static struct str next_subtopology(struct machine *m)
     return pick(m, names, COUNT_OF(names));
 }
 
-static struct str maybe(struct machine *m, struct str s)
-{
-    return next_byte(m) % 2 == 0 ? STR_NULL : s;
-}
-
 /* ---- the state ----------------------------------------------------------------------------------------------------------- */
 
 static void make_record(struct machine *m)
 {
-    MUSTER_CHECK(group_apply(m->set, ++m->index, draw_streams_record(&m->draw), &m->arena));
+    machine_apply(m, draw_streams_record(&m->draw));
 }
 
 static void make_topic(struct machine *m)
@@ -98,8 +33,7 @@ static void make_topic(struct machine *m)
     value.topic_id.b[0] = (uint8_t)(key.name.ptr[key.name.len - 1] * 2 + key.name.len);
     value.partitions = 1 + next_byte(m) % 6;
     bool gone = next_byte(m) % 4 == 0;
-    struct record record = wire_record_encode(RECORD_TOPIC, &key, 0, gone ? NULL : &value, &m->arena);
-    MUSTER_CHECK(group_apply(m->shard0, ++m->index, record, &m->arena));
+    machine_apply_catalog(m, wire_record_encode(RECORD_TOPIC, &key, 0, gone ? NULL : &value, &m->arena));
 }
 
 static void make_config(struct machine *m)
@@ -110,71 +44,12 @@ static void make_config(struct machine *m)
         {"streams.warmup.mode", "lag", "none"},          {"streams.rack.aware.assignment.tags", "zone", "zone,rack"},
         {"streams.assignment.interval.ms", "0", "1000"}, {"streams.initial.rebalance.delay.ms", "0", "3000"}};
     size_t which = next_byte(m) % COUNT_OF(configs);
-    struct config_key key = {.resource_type = 32, .resource_name = next_group(m), .name = str_of(configs[which][0])};
-    struct config_value value = {.value = str_of(configs[which][1 + next_byte(m) % 2])};
-    struct record record = wire_record_encode(RECORD_CONFIG, &key, 0, next_byte(m) % 4 == 0 ? NULL : &value, &m->arena);
-    MUSTER_CHECK(group_apply(m->shard0, ++m->index, record, &m->arena));
+    struct str group = next_group(m);
+    const char *value = configs[which][1 + next_byte(m) % 2];
+    machine_config(m, group, str_of(configs[which][0]), next_byte(m) % 4 == 0 ? STR_NULL : str_of(value));
 }
 
 /* ---- decisions -------------------------------------------------------------------------------------------------------------- */
-
-static void fill(struct machine *m, struct group_op *op)
-{
-    op->settings = &m->settings;
-    op->topics = &m->topics;
-    op->catalog = m->shard0;
-    op->api_key = -1;
-    op->clock_ms = m->clock_ms;
-    op->wall_ms = 1700000000000 + m->clock_ms;
-    op->next_index = m->index + 1;
-    op->caller = (struct group_caller){STR("c"), STR("/127.0.0.1")};
-}
-
-static void check_same(const struct group_out *a, const struct group_out *b)
-{
-    MUSTER_CHECK(a->records.len == b->records.len && a->verdict == b->verdict && a->error == b->error && strcmp(a->rule, b->rule) == 0);
-    for (size_t i = 0; i < a->records.len; i++) {
-        MUSTER_CHECK(bytes_eq(a->records.v[i].key, b->records.v[i].key) && bytes_eq(a->records.v[i].value, b->records.v[i].value));
-    }
-}
-
-static void check_overlay(struct machine *m, const struct group_op *op, const struct group_out *out)
-{
-    if (group_op_class(op->kind) != GROUP_CLASS_MEMBERSHIP) {
-        return;
-    }
-    struct group_set *overlay = group_overlay_new(m->set, op->group_id);
-    struct group_out again;
-    group_decide(overlay, op, &m->arena, &again);
-    check_same(out, &again);
-    for (size_t i = 0; i < out->records.len; i++) {
-        MUSTER_CHECK(group_apply(overlay, 0, out->records.v[i], &m->arena));
-    }
-    group_decide(overlay, op, &m->arena, &again); /* on what the first would leave */
-    group_overlay_free(overlay);
-}
-
-/* The state that an answer was made of is gone when it is written. response NULL: it is a part of one. */
-static void decide(struct machine *m, struct group_op *op, const struct wire_msg *response)
-{
-    struct group_out out;
-    fill(m, op);
-    group_decide(m->set, op, &m->arena, &out);
-    check_overlay(m, op, &out);
-    for (size_t i = 0; i < out.records.len; i++) {
-        MUSTER_CHECK(group_apply(m->set, ++m->index, out.records.v[i], &m->arena));
-    }
-    if (out.answer != NULL && response != NULL) {
-        int16_t version = op->api_version > response->max_version ? response->max_version : op->api_version;
-        (void)wire_encode(response, version, out.answer, &m->arena);
-    }
-    if (out.assign && m->job == NULL) {
-        m->job = group_job_new(m->set, op, GROUP_JOB_ASSIGN);
-        if (m->job != NULL) {
-            group_job_run(m->job);
-        }
-    }
-}
 
 static struct streams_group_heartbeat_request_task_ids_array next_tasks(struct machine *m)
 {
@@ -376,15 +251,6 @@ static void ask_join(struct machine *m)
     decide(m, &(struct group_op){.kind = GROUP_JOIN, .api_version = 3, .group_id = q.group_id, .request = &q}, &wire_join_group_response);
 }
 
-static void ask_timer(struct machine *m)
-{
-    struct group_op op = {.kind = GROUP_TIMER, .group_id = next_group(m)};
-    op.timer.kind = (enum group_timer_kind)(next_byte(m) % (GROUP_TIMER_ASSIGN + 1));
-    op.timer.member_id = next_member(m);
-    op.timer.epoch = next_number(m);
-    decide(m, &op, NULL);
-}
-
 static void ask_plain(struct machine *m)
 {
     static const enum group_op_kind kinds[] = {GROUP_TAKEOVER, GROUP_RETENTION,        GROUP_TOPICS_CHANGED,   GROUP_TOPICS_CHANGED,
@@ -402,139 +268,31 @@ static void ask_created(struct machine *m)
     decide(m, &(struct group_op){.kind = GROUP_TOPICS_CREATED, .group_id = next_group(m), .created = &created}, NULL);
 }
 
-/* A job is made of the state as it is now; its result comes back when there are other things to do in between, or not. */
-static void job(struct machine *m)
-{
-    if (m->job == NULL) {
-        struct group_op op = {.kind = GROUP_JOB_DONE, .group_id = next_group(m)};
-        fill(m, &op);
-        m->job = group_job_new(m->set, &op, next_byte(m) % 2 == 0 ? GROUP_JOB_ASSIGN : GROUP_JOB_RESOLVE);
-        if (m->job != NULL) {
-            group_job_run(m->job);
-        }
-        return;
-    }
-    struct group_job *back = m->job;
-    decide(m, &(struct group_op){.kind = GROUP_JOB_DONE, .group_id = group_job_group(back), .job = back}, NULL);
-    group_job_free(back);
-    m->job = NULL;
-}
-
-static void count_timer(void *ctx, const struct group_timer_wish *wish)
-{
-    MUSTER_CHECK(wish->delay_ms >= 0 && !str_is_null(wish->timer.member_id));
-    ++*(int *)ctx;
-}
-
-static void failover(struct machine *m)
-{
-    int timers = 0;
-    struct group_listing listing;
-    group_set_timers(m->set, m->shard0, &m->settings, m->clock_ms, count_timer, &timers);
-    for (struct str id = group_set_next(m->set, STR_NULL); !str_is_null(id); id = group_set_next(m->set, id)) {
-        MUSTER_CHECK(group_listing(m->set, id, &listing));
-        (void)group_needs_takeover(m->set, id);
-    }
-    m->clock_ms += next_byte(m) * 50;
-}
-
-/* ---- snapshots ---------------------------------------------------------------------------------------------------------------- */
-
-static void cut_begin(struct machine *m)
-{
-    m->cutting = true;
-    m->cut_hash = group_set_hash(m->set);
-    buf_init(&m->cut, 0);
-    group_snapshot_begin(m->set);
-}
-
-static void cut_end(struct machine *m)
-{
-    struct pool pool = {0};
-    struct group_set *copy = group_set_new(&pool, 1);
-    while (group_snapshot_next(m->set, 64, &m->cut)) {
-    }
-    group_snapshot_end(m->set);
-    MUSTER_CHECK(group_restore(copy, (struct bytes){m->cut.ptr, (int32_t)m->cut.len}, &m->arena) == 0);
-    MUSTER_CHECK(group_set_hash(copy) == m->cut_hash);
-    group_set_free(copy);
-    MUSTER_CHECK(pool.bytes == 0);
-    buf_fini(&m->cut);
-    m->cutting = false;
-}
-
-static void cut(struct machine *m)
-{
-    if (!m->cutting) {
-        cut_begin(m);
-    } else if (!group_snapshot_next(m->set, 1 + next_byte(m), &m->cut)) {
-        cut_end(m);
-    }
-}
-
 /* ---- the program ---------------------------------------------------------------------------------------------------------------- */
-
-static void step(struct machine *m)
-{
-    static void (*const steps[])(struct machine * m) = {make_record,   make_record,    make_record,
-                                                        make_topic,    make_topic,     make_config,
-                                                        ask_heartbeat, ask_heartbeat,  ask_heartbeat,
-                                                        ask_heartbeat, ask_initialize, ask_description,
-                                                        ask_commit,    ask_join,       ask_timer,
-                                                        ask_plain,     ask_created,    job,
-                                                        job,           failover,       cut};
-    steps[next_byte(m) % COUNT_OF(steps)](m);
-}
-
-static void begin(struct machine *m, const uint8_t *data, size_t size)
-{
-    *m = (struct machine){.at = data + 1, .left = size - 1};
-    m->set = group_set_new(&m->pool, 1);
-    m->shard0 = group_set_new(&m->pool, 0);
-    m->settings = (struct group_settings){.max_session_timeout_ms = INT32_MAX,
-                                          .offsets_retention_ms = 5000,
-                                          .group_max_size = 5,
-                                          .max_partitions_per_topic = 1000,
-                                          .default_partitions = 1,
-                                          .default_replication_factor = 1,
-                                          .node_count = 3,
-                                          .streams = {.session_timeout_ms = 45000,
-                                                      .heartbeat_interval_ms = 5000,
-                                                      .assignment_interval_ms = data[0] % 2 * 1000,
-                                                      .initial_rebalance_delay_ms = data[0] / 2 % 2 * 3000,
-                                                      .max_size = data[0] / 4 % 2 == 0 ? 2 : INT32_MAX,
-                                                      .num_warmup_replicas = 2,
-                                                      .acceptable_recovery_lag = 2,
-                                                      .rack_aware_assignment_tags = STR(""),
-                                                      .assignor_offload = data[0] / 8 % 2 == 0,
-                                                      .initialize_timeout_ms = -1,
-                                                      .max_subtopologies = 10,
-                                                      .max_topology_topics = 100}};
-    arena_init(&m->arena, 0);
-    catalog_topics(m->shard0, &m->topics);
-    m->draw = (struct record_draw){.ctx = m, .below = draw_below, .arena = &m->arena, .groups = 2, .members = 3};
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static machine_step *const steps[] = {make_record,   make_record,   make_record,   make_topic,    make_topic,     make_config,
+                                          ask_heartbeat, ask_heartbeat, ask_heartbeat, ask_heartbeat, ask_initialize, ask_description,
+                                          ask_commit,    ask_join,      step_timer,    ask_plain,     ask_created,    step_job,
+                                          step_job,      step_failover, step_cut};
     if (size < 1 || size > 1 << 14) {
         return 0;
     }
     struct machine m;
-    begin(&m, data, size);
-    while (m.left > 0) {
-        step(&m);
-        arena_clear(&m.arena);
-    }
-    if (m.cutting) {
-        cut_end(&m);
-    }
-    cut_begin(&m);
-    cut_end(&m);
-    group_job_free(m.job);
-    group_set_free(m.set);
-    group_set_free(m.shard0);
-    MUSTER_CHECK(m.pool.bytes == 0 && m.pool.objects == 0);
-    arena_fini(&m.arena);
+    machine_begin(&m, data + 1, size - 1, 1);
+    m.settings.offsets_retention_ms = 5000;
+    m.settings.group_max_size = 5;
+    m.settings.max_partitions_per_topic = 1000;
+    struct streams_settings *s = &m.settings.streams;
+    s->assignment_interval_ms = data[0] % 2 * 1000;
+    s->initial_rebalance_delay_ms = data[0] / 2 % 2 * 3000;
+    s->max_size = data[0] / 4 % 2 == 0 ? 2 : INT32_MAX;
+    s->acceptable_recovery_lag = 2;
+    s->assignor_offload = data[0] / 8 % 2 == 0;
+    s->max_subtopologies = 10;
+    s->max_topology_topics = 100;
+    machine_run(&m, steps, COUNT_OF(steps));
+    machine_end(&m);
     return 0;
 }
