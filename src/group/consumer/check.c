@@ -10,15 +10,6 @@ static struct refused invalid(struct str text)
     return (struct refused){.error = KAFKA_INVALID_REQUEST, .text = text, .rule = RULE(INVALID)};
 }
 
-bool consumer_is_blank(struct str s)
-{
-    int32_t at = 0;
-    while (at < s.len && (s.ptr[at] == ' ' || (s.ptr[at] >= '\t' && s.ptr[at] <= '\r'))) {
-        at++;
-    }
-    return s.len >= 0 && at == s.len;
-}
-
 struct rule {
     bool broken;
     const char *text;
@@ -37,13 +28,13 @@ static struct refused first_broken(const struct rule *rules, size_t count)
 static struct refused check_ids(const struct decision *d, const consumer_heartbeat *r)
 {
     /* Before version 1 the first id is the server's. */
-    bool nameless = d->op->api_version >= 1 ? consumer_is_blank(r->member_id)
-                                            : str_is_empty(r->member_id) && r->member_epoch != 0 && r->member_epoch != -2;
+    bool nameless =
+        d->op->api_version >= 1 ? str_is_blank(r->member_id) : str_is_empty(r->member_id) && r->member_epoch != 0 && r->member_epoch != -2;
     const struct rule rules[] = {
         {nameless, "MemberId can't be empty."},
-        {consumer_is_blank(r->group_id), "GroupId can't be empty."},
-        {consumer_is_blank(r->instance_id), "InstanceId can't be empty."},
-        {consumer_is_blank(r->rack_id), "RackId can't be empty."},
+        {str_is_blank(r->group_id), "GroupId can't be empty."},
+        {str_is_blank(r->instance_id), "InstanceId can't be empty."},
+        {str_is_blank(r->rack_id), "RackId can't be empty."},
     };
     return first_broken(rules, COUNT_OF(rules));
 }

@@ -60,7 +60,6 @@ extern const struct modern_member consumer_nobody; /* one that has said nothing 
 
 struct refused consumer_check(const struct draft *t, const consumer_heartbeat *r); /* the request by itself */
 struct refused consumer_check_regex(const struct draft *t, const consumer_heartbeat *r);
-bool consumer_is_blank(struct str s); /* nothing but white space; null is not */
 
 /* ---- answer.c ------------------------------------------------------------------------------------------------------------------------------ */
 

@@ -7,15 +7,6 @@ static struct refused invalid(struct str text)
 }
 
 /* Kafka calls blank what has nothing but white space in it. */
-static bool is_blank(struct str s)
-{
-    int32_t at = 0;
-    while (at < s.len && (s.ptr[at] == ' ' || (s.ptr[at] >= '\t' && s.ptr[at] <= '\r'))) {
-        at++;
-    }
-    return s.len >= 0 && at == s.len;
-}
-
 static bool is_empty(struct str s) /* and not null */
 {
     return s.len == 0;
@@ -40,7 +31,7 @@ static struct refused check_ids(const heartbeat_request *r)
 {
     const struct rule rules[] = {
         {is_empty(r->member_id), "MemberId can't be empty."},
-        {is_blank(r->group_id), "GroupId can't be empty."},
+        {str_is_blank(r->group_id), "GroupId can't be empty."},
         {is_empty(r->instance_id), "InstanceId can't be empty."},
         {is_empty(r->rack_id), "RackId can't be empty."},
     };

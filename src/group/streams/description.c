@@ -164,10 +164,10 @@ static const char *check(struct push *p)
 {
     struct decision *d = p->d;
     const struct group *g = p->g;
-    if (streams_is_blank(d->op->group_id)) {
+    if (str_is_blank(d->op->group_id)) {
         return refuse(p, KAFKA_INVALID_REQUEST, STR("GroupId can't be empty."), RULE(DESCRIPTION_NO_GROUP_ID));
     }
-    if (streams_is_blank(p->request->member_id)) {
+    if (str_is_blank(p->request->member_id)) {
         return refuse(p, KAFKA_INVALID_REQUEST, STR("MemberId can't be empty."), RULE(DESCRIPTION_NO_MEMBER_ID));
     }
     if (g == NULL || group_type(g) != GROUP_STREAMS) {

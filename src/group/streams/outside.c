@@ -6,15 +6,6 @@
 #include "outside.h"
 #include "rules.h"
 
-bool streams_is_blank(struct str s)
-{
-    int32_t at = 0;
-    while (at < s.len && (s.ptr[at] == ' ' || (s.ptr[at] >= '\t' && s.ptr[at] <= '\r'))) {
-        at++;
-    }
-    return s.len >= 0 && at == s.len;
-}
-
 /* ---- offsets -------------------------------------------------------------------------------------------------------------------- */
 
 int16_t streams_may_commit(struct decision *d, const struct group *g, const struct offset_commit_request *request,

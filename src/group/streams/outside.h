@@ -9,8 +9,6 @@
 /* The text of GROUP_ID_NOT_FOUND. g NULL: unknown; else it is of another type. */
 struct str streams_not_found(struct decision *d, const struct group *g);
 
-bool streams_is_blank(struct str s); /* nothing but white space, as Kafka has it; null is not */
-
 /* ---- description.c ---- */
 
 /* The description of the group's topology as it is; NULL: there is none. */
