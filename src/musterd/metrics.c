@@ -205,6 +205,61 @@ static uint64_t shard_bytes(const struct shard_view *v)
     return (uint64_t)v->counts.bytes;
 }
 
+/* ---- groups by type and state -------------------------------------------------------------------------------------------------- */
+
+enum { CENSUS_GROUPS = 16, CENSUS_BUDGET_US = 500, CENSUS_STEP_MS = 10, CENSUS_AGE_US = 1000000, MOST_SHARDS = 256 };
+
+/* For a part of a turn's time. */
+static void count_groups(struct server *s)
+{
+    const struct group_set *sets[MOST_SHARDS];
+    uint32_t shards = replica_shard_count(s->replica);
+    int64_t until_us = server_now_us() + CENSUS_BUDGET_US;
+    MUSTER_CHECK(shards <= MOST_SHARDS);
+    for (uint32_t i = 0; i < shards; i++) {
+        uint32_t leader;
+        sets[i] = coord_shard_state(s->coord, i, &leader) == 0 ? coord_set(s->coord, i) : NULL;
+    }
+    while (s->census.running && server_now_us() < until_us) {
+        census_step(&s->census, sets, shards, CENSUS_GROUPS);
+    }
+}
+
+static void on_counting(uv_timer_t *timer)
+{
+    struct server *s = timer->data;
+    if (s->replica != NULL && !s->ending) {
+        count_groups(s);
+    }
+    if (!s->census.running || s->replica == NULL || s->ending) {
+        uv_timer_stop(timer);
+    }
+}
+
+/* Few groups are counted at once; many go on being counted, and the newest whole count is shown until then. */
+static void put_groups(struct server *s, struct buf *out)
+{
+    int64_t now = server_now_us();
+    if (!s->census.running && (s->census_us == 0 || now - s->census_us >= CENSUS_AGE_US)) {
+        s->census_us = now;
+        census_begin(&s->census);
+        count_groups(s);
+    }
+    if (s->census.running) {
+        uv_timer_start(&s->counting, on_counting, CENSUS_STEP_MS, CENSUS_STEP_MS);
+    }
+    for (size_t t = 0; s->census.known && t < CENSUS_TYPES; t++) {
+        const struct census_type *type = &census_types[t];
+        char name[64], help[128];
+        snprintf(name, sizeof(name), "muster_%s_groups", type->type);
+        snprintf(help, sizeof(help), "Groups of the type %s in the shards that this node serves, by state.", type->type);
+        ops_metric(out, name, OPS_GAUGE, help);
+        for (size_t i = 0; i < type->state_count; i++) {
+            ops_value(out, name, "state", str_of(type->states[i]), s->census.counted[t][i]);
+        }
+    }
+}
+
 static void put_consensus(struct server *s, struct buf *out)
 {
     struct core_stats core;
@@ -263,6 +318,7 @@ static void put_all(void *ctx, struct buf *out)
     put_shards(s, out, "muster_shard_members", "Members of groups.", shard_members);
     put_shards(s, out, "muster_shard_offsets", "Committed offsets.", shard_offsets);
     put_shards(s, out, "muster_shard_state_bytes", "Memory of the shard's state.", shard_bytes);
+    put_groups(s, out);
 }
 
 /* Healthy: every shard has a leader that this node knows, and this node has applied what it knows to be committed. */

@@ -37,6 +37,7 @@ static void end_now(struct server *s)
 {
     close_handle((uv_handle_t *)&s->housekeeping);
     close_handle((uv_handle_t *)&s->leaving);
+    close_handle((uv_handle_t *)&s->counting);
     close_handle((uv_handle_t *)&s->term);
     close_handle((uv_handle_t *)&s->interrupt);
     if (s->forming != NULL) {
@@ -168,9 +169,10 @@ static void init_handles(struct server *s)
 {
     uv_timer_init(&s->loop, &s->housekeeping);
     uv_timer_init(&s->loop, &s->leaving);
+    uv_timer_init(&s->loop, &s->counting);
     uv_signal_init(&s->loop, &s->term);
     uv_signal_init(&s->loop, &s->interrupt);
-    s->housekeeping.data = s->leaving.data = s->term.data = s->interrupt.data = s;
+    s->housekeeping.data = s->leaving.data = s->counting.data = s->term.data = s->interrupt.data = s;
     uv_timer_start(&s->housekeeping, on_housekeeping, HOUSEKEEPING_MS, HOUSEKEEPING_MS);
     uv_signal_start(&s->term, on_signal, SIGTERM);
     uv_signal_start(&s->interrupt, on_signal, SIGINT);
@@ -214,6 +216,7 @@ int server_run(const struct config *config)
     MUSTER_CHECK(s != NULL);
     s->config = config;
     arena_init(&s->memory, 0);
+    census_init(&s->census);
     MUSTER_CHECK(uv_loop_init(&s->loop) == 0);
     init_handles(s);
     run(s);
@@ -222,6 +225,7 @@ int server_run(const struct config *config)
     if (s->port_open) {
         store_port_posix_fini(&s->port);
     }
+    census_fini(&s->census);
     arena_fini(&s->memory);
     int code = s->exit_code;
     free(s);

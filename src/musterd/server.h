@@ -10,6 +10,7 @@
 #include <muster/store.h>
 #include <uv.h>
 
+#include "census.h"
 #include "config.h"
 #include "random.h"
 
@@ -51,6 +52,9 @@ struct server {
     struct ops *ops;
     struct turn turn;
     uv_timer_t housekeeping;
+    struct census census; /* metrics.c */
+    int64_t census_us;    /* when the newest began; 0: none did */
+    uv_timer_t counting;
     uv_signal_t term, interrupt;
     uv_timer_t leaving; /* while leadership is handed over before the end */
     int64_t leaving_until_us;
