@@ -4,6 +4,7 @@ tell what happened, and reading a data folder leaves every byte as it was."""
 import hashlib
 import json
 import shutil
+import urllib.request
 
 from faultlib.story import check, check_equal, main, say, until
 
@@ -110,6 +111,81 @@ def streams(cli, client, folder):
     cli("groups", "delete", "orders-copy")
     say("streams groups: initialized by hand, copied, joined, described")
     return group
+
+
+CONSUMERS = "orders-readers"
+
+
+class Reader:
+    """A member of a consumer group that says in full what it has with each heartbeat."""
+
+    def __init__(self, client, member, **fields):
+        self.client = client
+        self.fields = {"GroupId": CONSUMERS, "MemberId": member, "RebalanceTimeoutMs": 60000, "SubscribedTopicNames": ["orders"], **fields}
+        self.epoch = 0
+        self.owned = []
+
+    def beat(self):
+        answer = self.client.group(CONSUMERS, "ConsumerGroupHeartbeat", 1, lambda v: [v["ErrorCode"]], MemberEpoch=self.epoch,
+                                   TopicPartitions=self.owned, **self.fields)
+        check_equal(answer["ErrorCode"], 0, f"heartbeat: {answer['ErrorMessage']}")
+        self.epoch = answer["MemberEpoch"]
+        if answer["Assignment"] is not None:
+            self.owned = answer["Assignment"]["TopicPartitions"]
+        return sum(len(t["Partitions"]) for t in self.owned)
+
+
+def consumers(cli, client):
+    first, second = Reader(client, "first"), Reader(client, "second", RackId="r1", SubscribedTopicRegex="orders-no.*")
+    check_equal(first.beat(), 4, "partitions of the only member")
+
+    def shared():
+        return (first.beat(), second.beat()) == (2, 2)
+    until("both members have two partitions", shared, 15)
+    group = cli.json("groups", "describe", CONSUMERS)["groups"][0]
+    check_equal((group["type"], group["state"], group["protocol"]), ("consumer", "Stable", "uniform"), "group")
+    check_equal(group["epoch"], group["assignmentEpoch"], "epochs")
+    for member, reader in zip(group["members"], (first, second)):
+        check_equal((member["memberId"], member["memberEpoch"], member["memberType"]),
+                    (reader.fields["MemberId"], reader.epoch, "consumer"), "member")
+        check_equal(member["assignment"], member["targetAssignment"], "what it has and is to have")
+        check_equal(sum(len(t["partitions"]) for t in member["assignment"]), 2, "partitions")
+    check_equal([(m["rackId"], m["topicRegex"]) for m in group["members"]], [(None, ""), ("r1", "orders-no.*")], "what members say of themselves")
+    check_equal([g["group"] for g in cli.json("groups", "list", "--type", "consumer")["groups"]], [CONSUMERS], "consumer groups")
+    out, _ = cli("groups", "describe", CONSUMERS, "--members")
+    check("orders-no.*" in out and out.count("orders[") == 4, out)
+    _, err = cli("groups", "delete", CONSUMERS, code=1)
+    check("NON_EMPTY_GROUP" in err, err)
+    check_equal({o["partition"]: o["currentOffset"] for o in group["offsets"]}, {n: None for n in range(4)}, "offsets of what is assigned")
+    for reader in (first, second):
+        reader.epoch = -1
+        reader.beat()
+    check_equal(cli.json("groups", "list", "--state", "Empty", "--type", "consumer")["groups"][0]["group"], CONSUMERS, "empty groups")
+    cli("groups", "delete", CONSUMERS)
+    say("consumer groups: joined, described, listed, not deleted while they have members")
+
+
+def metrics(cli, cluster):
+    """Of the node that coordinates the streams group."""
+    node = int(cli("groups", "coordinator", STREAMS)[0])
+    port = cluster.address(node)[1] + 2
+    with open(cluster.properties(node), "a", encoding="utf-8") as file:
+        file.write(f"muster.admin.listener=127.0.0.1:{port}\n")
+    cluster.restart(node)
+    cluster.wait()
+    shard = {g["group"]: g for g in cli.json("groups", "list")["groups"]}[STREAMS]
+    check(shard["state"] == "Stable", f"{shard}")
+
+    def counted():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            lines = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
+        # Whoever leads the shards now: groups of all types and states add up to those it coordinates.
+        mine = [g for g in cli.json("groups", "list")["groups"] if g["coordinator"] == node]
+        rows = {k: int(v) for k, v in lines.items() if "_groups{state=" in k}
+        return len(rows) == 13 and sum(rows.values()) == len(mine) and all(
+            rows[f'muster_{g["type"]}_groups{{state="{g["state"]}"}}'] > 0 for g in mine)
+    until("metrics count the groups by type and state", counted, 10, 0.3)
+    say(f"metrics of node {node}: groups by type and state")
 
 
 def losing_the_streams_coordinator(cli, cluster, before):
@@ -228,7 +304,9 @@ def run(test):
     client = cluster.client()
     topics(cli)
     groups(cli, client)
+    consumers(cli, client)
     losing_the_streams_coordinator(cli, cluster, streams(cli, client, test.folder))
+    metrics(cli, cluster)
     losing_a_node(cli, cluster)
     moving_a_shard(cli)
     nobody_answers(cli, cluster)
