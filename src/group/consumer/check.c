@@ -105,8 +105,34 @@ struct refused consumer_check(const struct draft *t, const consumer_heartbeat *r
     return refused.error == KAFKA_NONE ? check_assignor(d, r) : refused;
 }
 
+/* Each is matched against every topic, so a group may have so many different ones. Only a new one is counted. */
+static bool is_one_too_many(const struct draft *t, struct str regex)
+{
+    int32_t most = t->d->op->settings->consumer.max_regexes, count = 0;
+    for (int32_t i = 0; most > 0 && i < t->was->slot_count; i++) {
+        const struct modern_member *m = t->was->slots[i].member;
+        if (m == NULL || str_is_null(m->regex)) {
+            continue;
+        }
+        if (str_eq(m->regex, regex)) {
+            return false;
+        }
+        bool first = true;
+        for (int32_t k = 0; k < i && first; k++) {
+            first = t->was->slots[k].member == NULL || !str_eq(t->was->slots[k].member->regex, m->regex);
+        }
+        count += first ? 1 : 0;
+    }
+    return most > 0 && count >= most;
+}
+
 struct refused consumer_check_regex(const struct draft *t, const consumer_heartbeat *r)
 {
+    if (!str_is_empty(r->subscribed_topic_regex) && !str_is_null(r->subscribed_topic_regex) &&
+        is_one_too_many(t, r->subscribed_topic_regex)) {
+        return invalid(arena_printf(t->d->arena, "The group has as many different regular expressions as it may have (%d).",
+                                    (int)t->d->op->settings->consumer.max_regexes));
+    }
     char why[REGEX_WHY_BYTES];
     if (str_is_null(r->subscribed_topic_regex) || str_is_empty(r->subscribed_topic_regex) ||
         regex_check(r->subscribed_topic_regex, why) >= 0) {

@@ -49,7 +49,7 @@ static const struct check_case cases[] = {
      "Use of Kafka internal topics __transaction_state,__consumer_offsets,__share_group_state in a Kafka Streams topology is prohibited."},
     {"0 src=__other", FINE, NULL},
     /* regular expressions */
-    {"0 rx=in-(.*", INVALID, "A source topic regex of subtopology 0 cannot be used: missing ): in-(.*"},
+    {"0 rx=in-(.*", INVALID, "A source topic regex of subtopology 0 cannot be used: missing closing )"},
     {"0 rx=a{400} ; 1 rx=b{400}", FINE, NULL},
     {"0 rx=a{400} ; 1 rx=b{400} ; 2 rx=c{400}", INVALID, "The source topic regexes of the topology are too large together."},
     {"0 rx=(?:a?b?){500}", INVALID, "A source topic regex of subtopology 0 cannot be used: pattern too large"},
