@@ -151,6 +151,7 @@ def main():
             tools.tell(tool, form)
         for name in ("a", "b", "y"):
             members.close(name)
+        time.sleep(3)  # until x has heard that its group is a classic one again
         for tool, form in LEFT:
             tools.tell(tool, form)
         for name in ("x", "z"):

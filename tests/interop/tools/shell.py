@@ -37,7 +37,7 @@ def plain(text, groups):
         if line.startswith("Option Description"):
             break
         line = re.sub("StreamThread-[12]", "StreamThread", line)  # which of two has which tasks
-        line = re.sub("Valid (.*) are: .*", r"Valid \1 are: ...", line)  # in no order
+        line = re.sub("(Valid .* are|following scenarios): .*", r"\1: ...", line)  # in no order
         if line and not line.startswith("at "):
             lines.append(line)
     rows = sorted(line for line in lines if line.startswith(groups))

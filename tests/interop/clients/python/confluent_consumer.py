@@ -11,6 +11,7 @@ from story import BOOTSTRAP, COMMITTED, RUN, WAIT, Failed, hook, say, tell
 TOPIC, GROUP = f"confluent848-{RUN}", f"confluent848-group-{RUN}"
 LATER = f"{TOPIC}-later"
 NO_PATTERN = "^a**$"  # for RE2; librdkafka itself takes it
+ELSEWHERE = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "_TRANSPORT")
 BOTH = {(TOPIC, 0), (TOPIC, 1)}
 
 
@@ -106,15 +107,16 @@ class Admin:
         self.client.create_topics([NewTopic(topic, 2, 1)])[topic].result()
 
     def describe(self, group):
-        """librdkafka passes on what says that the coordinator is elsewhere, and asks another the next time."""
+        """librdkafka passes on what says that the coordinator is elsewhere or not ready, and goes on asking the same node: another client helps."""
         deadline = time.monotonic() + WAIT
         while True:
             try:
                 return self.client.describe_consumer_groups([group])[group].result()
             except KafkaException as error:
-                if not error.args[0].retriable() and error.args[0].name() not in ("NOT_COORDINATOR", "_TRANSPORT") or time.monotonic() > deadline:
+                if error.args[0].name() not in ELSEWHERE or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
+                self.client = AdminClient({"bootstrap.servers": BOOTSTRAP})
 
     def expect_stable(self, group, members):
         """Stable, of the new type, everybody at the target."""

@@ -1,4 +1,4 @@
-"""Random lives of streams groups, played to two systems at once.
+"""Random lives of groups of the new protocols, played to two systems at once.
 
 A life is a list of operations drawn from a seed. Each operation makes one request for each system, with that system's
 epochs and tasks, and the two answers are compared in a normal form. The topics have so many partitions that with one to
@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 
-from . import codec, streams
+from . import codec
 from .schema import has
 
 MOVED = (14, 15, 16)  # the coordinator loads, is not there, is another node
@@ -105,12 +105,16 @@ class Seat:
         self.epoch = 0
         self.before = None  # the epoch that its present one replaced
         self.held = set()
-        self.since = {}  # task -> epoch in which it came
-        self.standby = set()
+        self.since = {}  # what it holds -> epoch in which it came
         self.told = None  # what it held before it was told to give up
 
+    def given(self, answer):
+        """What an answer assigns; None: what it has stays."""
+        raise NotImplementedError
+
     def report(self):
-        return {"ActiveTasks": streams.in_lists(self.held), "StandbyTasks": streams.in_lists(self.standby), "WarmupTasks": []}
+        """The fields that say what it holds."""
+        raise NotImplementedError
 
     def take(self, answer, joined=False):
         if joined:
@@ -118,13 +122,12 @@ class Seat:
         elif answer["MemberEpoch"] != self.epoch:
             self.before = self.epoch
         self.epoch = answer["MemberEpoch"]
-        if answer["ActiveTasks"] is None:
+        now = self.given(answer)
+        if now is None:
             return
-        now = streams.ids(answer["ActiveTasks"])
         self.told = set(self.held) if self.held - now else None
         self.since = {task: self.since.get(task, self.epoch) for task in now}
         self.held = now
-        self.standby = streams.ids(answer["StandbyTasks"])
 
 
 class Side:
@@ -136,6 +139,7 @@ class Side:
         self.prefix = prefix
         self.acts_by_itself = name == "muster"
         self.seats = {}
+        self.topics = {}  # id -> name, as far as asked for
 
     def group(self, name):
         return self.prefix + name
@@ -143,20 +147,24 @@ class Side:
     def ask(self, api, version, fields, client, group):
         return self.wire.ask(api, version, fields, client, self.group(group))
 
+    def topic_of(self, digits, names):
+        """Which of these topics has an id now; None: none of them."""
+        if digits not in self.topics:
+            for row in self.wire.ask("Metadata", 12, {"Topics": [{"Name": name} for name in names]})["Topics"]:
+                if row["ErrorCode"] == 0:
+                    self.topics[row["TopicId"]] = row["Name"]
+        return self.topics.get(digits)
+
 
 class Member:
     """What both sides have in common of a member."""
 
-    def __init__(self, name, instance, process, epoch, tags):
+    def __init__(self, name, instance):
         self.name = name
         self.instance = instance
-        self.process = process
-        self.topology_epoch = epoch
         self.rebalance = 60000
-        self.tags = tags
         self.away = False
         self.rack = None
-        self.endpoint = None
         self.client = "c-" + name
 
 
