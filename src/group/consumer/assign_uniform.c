@@ -98,7 +98,7 @@ static int32_t pop(struct newcomers *n, int32_t rank)
     while (n->head[rank] != NOBODY) {
         int32_t partition = n->head[rank];
         n->head[rank] = n->next[partition];
-        if (n->d->owner[partition] == rank && n->had->was[partition] != rank) {
+        if (n->d->owner[partition] == rank) {
             return partition;
         }
     }
@@ -147,15 +147,15 @@ static void stay_all(struct assign_draft *d, const struct assign_had *had)
 
 /* ---- what is near ------------------------------------------------------------------------------------------------------------------------- */
 
-/* First among those that move anyway, then among all; those that move anyway are the first to change hands there, too. */
+/* Those that move anyway are the first to change hands. */
 static void draw_near(struct assign_draft *d, const struct assign_had *had, const struct assign_racks *racks,
                       const struct assign_list *topics)
 {
-    int32_t room = 0, moving = 0;
+    int32_t room = 0;
     for (int32_t t = 0; t < topics->len; t++) {
         room += d->in->topics[topics->v[t]].partitions;
     }
-    int32_t *things = ARENA_NEW(d->arena, int32_t, room), count = 0;
+    int32_t *things = ARENA_NEW(d->arena, int32_t, room);
     struct exchange x = {.arena = d->arena, .rack_count = racks->count, .home = racks->home, .member_count = d->in->member_count};
     x.holder = ARENA_NEW(d->arena, int32_t, room);
     x.near = ARENA_NEW(d->arena, const int32_t *, room);
@@ -164,20 +164,16 @@ static void draw_near(struct assign_draft *d, const struct assign_had *had, cons
         for (int32_t t = 0; t < topics->len; t++) {
             for (int32_t i = d->first[topics->v[t]]; i < d->first[topics->v[t] + 1]; i++) {
                 if ((d->owner[i] == had->was[i]) == (pass == 1)) {
-                    things[count] = i;
-                    x.holder[count] = d->owner[i];
-                    x.near[count] = &racks->at[racks->at_first[i]];
-                    x.near_count[count++] = racks->at_first[i + 1] - racks->at_first[i];
+                    things[x.count] = i;
+                    x.holder[x.count] = d->owner[i];
+                    x.near[x.count] = &racks->at[racks->at_first[i]];
+                    x.near_count[x.count++] = racks->at_first[i + 1] - racks->at_first[i];
                 }
             }
         }
-        moving = pass == 0 ? count : moving;
     }
-    x.count = moving;
     exchange(&x);
-    x.count = count;
-    exchange(&x);
-    for (int32_t i = 0; i < count; i++) {
+    for (int32_t i = 0; i < x.count; i++) {
         d->owner[things[i]] = x.holder[i];
     }
 }
