@@ -286,8 +286,9 @@ static struct bytes user_data(char *text)
 static struct consumer_protocol_assignment_topic_partition_array partitions_of(char *text, struct arena *arena)
 {
     int32_t len = text == NULL ? 0 : count_parts(text, '+');
-    struct consumer_protocol_assignment_topic_partition_array all = {
-        ARENA_NEW(arena, struct consumer_protocol_assignment_topic_partition, len), 0};
+    struct consumer_protocol_assignment_topic_partition_array all = {ARENA_NEW(arena, struct consumer_protocol_assignment_topic_partition,
+                                                                               len),
+                                                                     0};
     for (char *part; text != NULL && (part = next_part(&text, "+")) != NULL;) {
         char *dash = strrchr(part, '-');
         if (dash == NULL) {

@@ -83,7 +83,7 @@ static void test_regular_expressions_are_matched_by_a_job(void **state)
 /* Another id of a shard that is not shard 0. */
 static const char *other_group(const struct world *w, char group[2])
 {
-    strcpy(group, "a");
+    memcpy(group, "a", 2);
     while (coord_shard_of(w->coord, str_of(group)) == 0)
         group[0]++;
     return group;
