@@ -198,8 +198,9 @@ int64_t consumer_assign_cost(enum consumer_assignor a, const struct consumer_ass
     for (int32_t m = 0; m < in->member_count; m++) {
         wishes += in->members[m].topic_count;
     }
+    bool alike = !in->mixed && all_alike(in);
     if (a == ASSIGNOR_RANGE) {
-        return in->member_count / 4 + partitions / 16 + near / 2 + wishes / 32;
+        return in->member_count / 4 + partitions / 16 + near / 2 + wishes / (alike ? 128 : 32);
     }
-    return in->member_count + partitions / 4 + near + wishes / (!in->mixed && all_alike(in) ? 128 : 6);
+    return in->member_count + partitions / 4 + near + wishes / (alike ? 128 : 6);
 }
