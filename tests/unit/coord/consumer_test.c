@@ -135,6 +135,52 @@ static void test_sessions_wait_where_heartbeats_wait(void **state)
     world_free(w);
 }
 
+/* Of 45 seconds 30 have passed when the shard is handed over. */
+static void test_a_transfer_hands_sessions_over(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(2);
+    char id[2];
+    const char *group = other_group(w, id);
+    struct buf out;
+    assert_int_equal(settled_error(w, beat(w, group, "m", 0, NULL)), 0);
+    pass(w, 30);
+    buf_init(&out, 0);
+    coord_handover_export(w->coord, 1, &out);
+    fake_role(w->replica, 1, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    turn_begin(w, 1);
+    coord_handover_import(w->coord, 2, 1, (struct bytes){out.ptr, (int32_t)out.len});
+    fake_serve(w->replica, 1, 3);
+    pass(w, 14);
+    assert_int_equal(members_of(w), 1);
+    pass(w, 2);
+    assert_int_equal(members_of(w), 0);
+    buf_fini(&out);
+    world_free(w);
+}
+
+/* Those that are not stored yet count as those that are. */
+static void test_members_in_flight_count_against_the_budget(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    alter_budget(w, "muster.max.members", "2");
+    struct call *first = beat(w, "a", "m", 0, NULL), *second = beat(w, "b", "m", 0, NULL), *third = beat(w, "c", "m", 0, NULL);
+    settle(w);
+    assert_int_equal(answer_of(first)->error_code, 0);
+    assert_int_equal(answer_of(second)->error_code, 0);
+    assert_int_equal(answer_of(third)->error_code, 15);
+    call_free(first);
+    call_free(second);
+    call_free(third);
+    turn_begin(w, 1);
+    assert_int_equal(settled_error(w, beat(w, "a", "m", 2, NULL)), 0);
+    assert_int_equal(settled_error(w, beat(w, "a", "m", -1, NULL)), 0);
+    assert_int_equal(settled_error(w, beat(w, "c", "m", 0, NULL)), 0);
+    world_free(w);
+}
+
 static void test_what_needs_the_catalogue(void **state)
 {
     (void)state;
@@ -158,10 +204,9 @@ static void test_what_needs_the_catalogue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids_are_drawn_for_those_that_have_none),
-        cmocka_unit_test(test_regular_expressions_are_matched_by_a_job),
-        cmocka_unit_test(test_sessions_wait_where_heartbeats_wait),
-        cmocka_unit_test(test_what_needs_the_catalogue),
+        cmocka_unit_test(test_ids_are_drawn_for_those_that_have_none),     cmocka_unit_test(test_regular_expressions_are_matched_by_a_job),
+        cmocka_unit_test(test_sessions_wait_where_heartbeats_wait),        cmocka_unit_test(test_a_transfer_hands_sessions_over),
+        cmocka_unit_test(test_members_in_flight_count_against_the_budget), cmocka_unit_test(test_what_needs_the_catalogue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,27 +275,12 @@ static void test_deletion_in_slices(void **state)
     world_free(w);
 }
 
-/* muster.max.groups for the whole cluster. */
-static void alter_max_groups(struct world *w, const char *value)
-{
-    struct call *alter = call_new(CATALOG_ALTER_CONFIGS, 44, 1, "");
-    struct incremental_alter_configs_request_alterable_config config = {STR("muster.max.groups"), 0, str_of(value)};
-    struct incremental_alter_configs_request_alter_configs_resource resource = {4, STR(""), {&config, 1}};
-    struct incremental_alter_configs_request request = {.resources = {&resource, 1}};
-    alter->request.op.request = &request;
-    coord_submit(w->coord, &alter->request);
-    settle(w);
-    assert_int_equal(((const struct incremental_alter_configs_response *)alter->answer)->responses.v[0].error_code, 0);
-    call_free(alter);
-    turn_begin(w, 1);
-}
-
 /* Budgets are altered for the whole cluster and hold from the moment the change is applied. */
 static void test_altered_budgets_hold(void **state)
 {
     (void)state;
     struct world *w = serving_world(2);
-    alter_max_groups(w, "2");
+    alter_budget(w, "muster.max.groups", "2");
     int refused = 0;
     static const char *const groups[] = {"a", "b", "c", "d", "e", "f"};
     for (size_t i = 0; i < 6; i++) {
@@ -314,7 +299,7 @@ static void test_groups_in_flight_count_against_the_budget(void **state)
 {
     (void)state;
     struct world *w = serving_world(1);
-    alter_max_groups(w, "2");
+    alter_budget(w, "muster.max.groups", "2");
     struct call *first = commit(w, "a", 1), *second = join(w, "b", "", 0), *third = commit(w, "c", 1), *again = commit(w, "a", 2);
     assert_int_equal(third->done, 0); /* a refusal waits for its confirmation as any read does */
     turn_end(w);

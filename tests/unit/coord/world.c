@@ -162,6 +162,20 @@ struct call *create_topic(struct world *w, const char *name, int32_t partitions)
     return c;
 }
 
+void alter_budget(struct world *w, const char *name, const char *value)
+{
+    struct call *alter = call_new(CATALOG_ALTER_CONFIGS, 44, 1, "");
+    struct incremental_alter_configs_request_alterable_config config = {str_of(name), 0, str_of(value)};
+    struct incremental_alter_configs_request_alter_configs_resource resource = {4, STR(""), {&config, 1}};
+    struct incremental_alter_configs_request request = {.resources = {&resource, 1}};
+    alter->request.op.request = &request;
+    coord_submit(w->coord, &alter->request);
+    settle(w);
+    assert_int_equal(((const struct incremental_alter_configs_response *)alter->answer)->responses.v[0].error_code, 0);
+    call_free(alter);
+    turn_begin(w, 1);
+}
+
 struct call *join(struct world *w, const char *group, const char *member, uint64_t connection)
 {
     struct call *c = call_new(GROUP_JOIN, 11, 3, group);

@@ -51,6 +51,7 @@ void call_free(struct call *c);
 
 /* Requests, submitted at once. */
 struct call *create_topic(struct world *w, const char *name, int32_t partitions);
+void alter_budget(struct world *w, const char *name, const char *value); /* for the whole cluster, and settles */
 struct call *join(struct world *w, const char *group, const char *member, uint64_t connection);
 struct call *sync_group(struct world *w, const char *group, struct str member, int32_t generation);
 struct call *heartbeat(struct world *w, const char *group, struct str member, int32_t generation);
