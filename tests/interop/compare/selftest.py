@@ -13,8 +13,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
-from lib import codec, registry, schema, streams, transcript  # noqa: E402
+from lib import codec, consumer, registry, schema, streams, transcript  # noqa: E402
 from lib.canon import Canon  # noqa: E402
+from lib.consumer_life import ConsumerLife  # noqa: E402
+from lib.life import Differs  # noqa: E402
 from lib.schema import has  # noqa: E402
 
 SCHEMAS = schema.load_msg(HERE.parents[2] / "src/wire")
@@ -204,6 +206,86 @@ class Streams(unittest.TestCase):
         self.assertEqual([p for p, _ in canon.lines("OffsetCommit", rows)],
                          ["Topics[t].Name", "Topics[t].Partitions[<of A>].PartitionIndex", "Topics[t].Partitions[<of A>].X",
                           "Topics[t].Partitions[2].PartitionIndex", "Topics[t].Partitions[2].X"])
+
+
+class Names:
+    """What the normal form of consumer groups asks of a session."""
+
+    def __init__(self, exact=False):
+        self.canon = Canon("z-")
+        self.exact = exact
+
+    @staticmethod
+    def topic_name(digits):
+        return {"1": "in", "2": "out"}[digits]
+
+
+class Consumers(unittest.TestCase):
+    @staticmethod
+    def topics(**lists):
+        return [{"TopicId": t.lstrip("_"), "Partitions": p} for t, p in lists.items()]
+
+    def member(self, name, **lists):
+        rows = {"TopicPartitions": self.topics(**lists)}
+        return {"MemberId": name, "ClientId": name, "SubscribedTopicNames": ["b", "a"], "Assignment": rows, "TargetAssignment": rows}
+
+    def group(self, *rows):
+        names = Names()
+        return dict(names.canon.lines("ConsumerGroupDescribe", consumer.normal(
+            names, "ConsumerGroupDescribe", {"Groups": [{"GroupId": "g", "Members": list(rows)}]})))
+
+    def test_partitions_are_counted_or_shown(self):
+        rows = {"Assignment": {"TopicPartitions": self.topics(_2=[3], _1=[2, 0, 1, 5])}}
+        self.assertEqual(consumer.normal(Names(), "ConsumerGroupHeartbeat", rows)["Assignment"], "in x4, out x1")
+        self.assertEqual(consumer.normal(Names(True), "ConsumerGroupHeartbeat", rows)["Assignment"], "in 0-2,5, out 3")
+        self.assertEqual(consumer.normal(Names(), "ConsumerGroupHeartbeat", {"Assignment": {"TopicPartitions": []}})["Assignment"],
+                         "none")
+        self.assertIsNone(consumer.normal(Names(), "ConsumerGroupHeartbeat", {"Assignment": None})["Assignment"])
+
+    def test_which_partition_does_not_count_but_a_partition_twice_shows(self):
+        fine = self.group(self.member("a", _1=[0, 1]), self.member("b", _1=[2, 3]))
+        self.assertEqual(fine, self.group(self.member("b", _1=[0, 3]), self.member("a", _1=[1, 2])))
+        self.assertNotEqual(fine, self.group(self.member("a", _1=[0, 1]), self.member("b", _1=[1, 2])))
+
+    def test_ids_that_servers_make_are_no_difference(self):
+        found = []
+        for raw in ("wnIO0KkPTMqyJxQRknSFBw", "Zg-O0KkPTMqyJxQRknS_Bw"):
+            canon = Canon("z-")
+            canon.learn_member_id(raw)
+            found.append(canon.string(raw))
+        self.assertEqual(found[0], found[1])
+
+
+class FakeSide:
+    """A system that gives every member of a group a fixed answer."""
+
+    def __init__(self, name, **answer):
+        self.name, self.prefix, self.acts_by_itself, self.seats = name, "z-", False, {}
+        self.answer = {"ErrorCode": 0, "ErrorMessage": None, "MemberId": "m1", "MemberEpoch": 2, "HeartbeatIntervalMs": 5000,
+                       "Assignment": {"TopicPartitions": [{"TopicId": "1", "Partitions": list(range(12))}]}, **answer}
+
+    def group(self, name):
+        return self.prefix + name
+
+    def ask(self, *_):
+        return self.answer
+
+
+class Lives(unittest.TestCase):
+    def life(self, **answer):
+        life = ConsumerLife(1, [FakeSide("kafka"), FakeSide("muster", **answer)], "plain", {"big": "big", "other": "other"})
+        life.names = ["big"]
+        return life
+
+    def test_the_same_answers_are_no_difference(self):
+        self.life().op_join()
+
+    def test_what_a_life_finds(self):
+        less = {"TopicPartitions": [{"TopicId": "1", "Partitions": list(range(11))}]}
+        for answer in ({"MemberEpoch": 3}, {"ErrorCode": 42}, {"HeartbeatIntervalMs": 4000}, {"Assignment": None},
+                       {"Assignment": less}, {"ErrorMessage": "words"}):
+            with self.assertRaises(Differs, msg=str(answer)):
+                self.life(**answer).op_join()
 
 
 if __name__ == "__main__":

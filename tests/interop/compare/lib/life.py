@@ -40,6 +40,7 @@ class Life:
         self.log = []
         self.steps = 0
         self.lapses = 0
+        self.answers = self.loosened = 0  # heartbeats, and those of which what they assign was not compared
         self.events = {}  # topics of this life alone, with how many partitions they have
         self.fresh()
 
@@ -108,7 +109,7 @@ class Life:
 
     def giving_up(self, name):
         """A member that was told to give up tasks: whether it is given the same ones again is the assignor's choice."""
-        return any(name in s.seats and s.seats[name].told is not None for s in self.sides)
+        return any(name in s.seats and s.seats[name].giving for s in self.sides)
 
     def same_counts(self):
         return all(len({len(s.seats[n].held) for s in self.sides}) == 1 for n in self.members)
@@ -162,6 +163,7 @@ class Life:
         """The same heartbeat to both sides. build(side, seat): the fields beside group and member."""
         self.say(f"{self.steps:3} {name}: {text}")
         before, may_part = self.waiting(), self.may_part(name)
+        self.answers += 1
         loose = self.giving_up(name) or not self.same_counts()
         had = len(self.sides[0].seats[name].held) if name in self.sides[0].seats and not joined else 0
         answers = [self.one_heartbeat(side, name, build, patient) for side in self.sides]
@@ -170,7 +172,9 @@ class Life:
                 side.seats.setdefault(name, self.Seat()).take(answer, joined)
         self.answered(name, answers, had, quiet)
         if not quiet:
-            self.compare_heartbeats(answers, loose or self.is_loose(name, before, reshapes or joined), may_part)
+            loose = self.is_loose(name, before, reshapes or joined) or loose
+            self.loosened += loose
+            self.compare_heartbeats(answers, loose, may_part)
         return answers[0]["ErrorCode"]
 
     def answered(self, name, answers, had, quiet):
@@ -470,7 +474,7 @@ class Life:
             "GroupId": side.group(self.name), "SessionTimeoutMs": 10000, "RebalanceTimeoutMs": 10000, "MemberId": "",
             "ProtocolType": "consumer", "Protocols": [{"Name": "range", "Metadata": self.classic_metadata(side)}]},
             lambda side, a: a["ErrorCode"])
-        time.sleep(0.1)  # Kafka gives the id before it has written that there is a group
+        time.sleep(0.5)  # Kafka gives the id before it has written that there is a group
         if answers[0]["ErrorCode"] == 79 and empty:
             self.fresh()
             self.ever_loose = True  # the first endpoint of a converted streams group counts as a change in Kafka
@@ -498,7 +502,7 @@ class Life:
         before = {side.name: self.group_epoch(side) for side in self.sides} if self.cares() else None
         self.change_topic(full, api, fields)
         if before is None:
-            time.sleep(NEWS_SECONDS)
+            time.sleep(2 * NEWS_SECONDS)
         self.events[name] = then
         self.epochs.loose = True
         self.heartbeat(witness.name, "beats", lambda side, seat: self.base(witness, seat), patient=before)

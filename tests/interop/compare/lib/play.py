@@ -107,6 +107,7 @@ class Seat:
         self.held = set()
         self.since = {}  # what it holds -> epoch in which it came
         self.told = None  # what it held before it was told to give up
+        self.giving = False  # it has not moved on since
 
     def given(self, answer):
         """What an answer assigns; None: what it has stays."""
@@ -121,11 +122,13 @@ class Seat:
             self.before = None
         elif answer["MemberEpoch"] != self.epoch:
             self.before = self.epoch
+        self.giving = self.giving and answer["MemberEpoch"] == self.epoch and not joined
         self.epoch = answer["MemberEpoch"]
         now = self.given(answer)
         if now is None:
             return
         self.told = set(self.held) if self.held - now else None
+        self.giving = self.told is not None
         self.since = {task: self.since.get(task, self.epoch) for task in now}
         self.held = now
 
