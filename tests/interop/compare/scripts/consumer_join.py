@@ -144,7 +144,7 @@ def revocation(t):
     everything = a.report()
     b.join()
     a.beat()
-    t.say("keep-alives, then still reports all, then everything again with all")
+    t.say("it only beats, then still reports all, then says everything again with all")
     for _ in range(3):
         a.beat()
         b.beat()

@@ -61,8 +61,8 @@ def regex_refused(t):
     """B15: regular expressions of another dialect than RE2's."""
     group = t.group("regex-refused")
     x = Member(t, group, "x")
-    for text in ("(a", "a)", "[", "[b-a]", "*", "+a", "a**", "a{1001}", "a{2,1}", "(?=a)b", "(?!a)b", "(?<=a)b", "(a)\\1",
-                 "\\", "\\8", "(?-u)a", "(?P<n>a)(?P<n>b)", "\\p{Nope}", "(?P<>a)", "[[:nope:]]", "(?z)"):
+    for text in ("(a", "[", "[b-a]", "*", "+a", "a**", "a{1001}", "a{2,1}", "(?=a)b", "(?!a)b", "(a)\\1", "\\", "\\8",
+                 "(?-u)a", "\\p{Nope}", "(?P<>a)", "[[:nope:]]", "(?z)"):
         x.join(SubscribedTopicRegex=text)
     describe(x.conn, group)
     t.say("a member's own")
@@ -70,6 +70,15 @@ def regex_refused(t):
     x.beat(SubscribedTopicRegex="(a")
     x.beat(MemberEpoch=9, SubscribedTopicRegex="(a")
     describe(x.conn, group)
+
+
+@script("consumer.regex-words", "consumer")
+def regex_words(t):
+    """Expressions that RE2 in C++ and RE2/J refuse with other words."""
+    x = Member(t, t.group("regex-words"), "x")
+    for text in ("a)", "(?<=a)b", "(?P<n>a)(?P<n>b)"):
+        x.join(SubscribedTopicRegex=text)
+    describe(x.conn, x.group)
 
 
 @script("consumer.refused-member", "consumer")
