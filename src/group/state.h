@@ -179,6 +179,17 @@ struct topic_uses { /* counted: an overlay shares it until it changes it */
     int32_t count, capacity;
 };
 
+struct unit_owner { /* derived: how many members have the partition, given up or not yet */
+    struct uuid topic_id;
+    int32_t partition;
+    int32_t members; /* 0: the place is free */
+};
+struct unit_owners { /* counted, as topic_uses */
+    int32_t references;
+    struct unit_owner *v;
+    uint32_t size, used; /* size: a power of two */
+};
+
 struct streams_topology { /* the record, decoded, in one block of the pool */
     int32_t references;
     size_t bytes;
@@ -218,8 +229,10 @@ struct modern {
     struct modern_regex **regexes; /* by regex */
     int32_t regex_count, regex_capacity;
     /* consumer; derived from the members */
-    int32_t classic_count;   /* members that speak the classic protocol */
-    struct topic_uses *uses; /* topics that members name; NULL: none */
+    int32_t classic_count;      /* members that speak the classic protocol */
+    struct topic_uses *uses;    /* topics that members name; NULL: none */
+    bool indexed;               /* owners is kept */
+    struct unit_owners *owners; /* NULL: nobody has anything */
     /* streams */
     int32_t validated_topology_epoch; /* -1: none */
     struct key_value *configs;        /* the assignor's configs at the last bump; NULL with count -1: not kept */
@@ -480,7 +493,7 @@ int16_t consumer_may_commit(struct decision *d, const struct group *g, const str
 int16_t consumer_may_commit_partition(struct decision *d, const struct modern_slot *m, int32_t epoch, struct uuid topic_id,
                                       int32_t partition); /* 0 or STALE_MEMBER_EPOCH */
 int16_t consumer_may_fetch(struct decision *d, const struct group *g,
-                           const struct offset_fetch_request_group *request);           /* v9: member and epoch */
+                           const struct offset_fetch_request_group *request);          /* v9: member and epoch */
 bool consumer_subscribed(struct decision *d, const struct group *g, struct str topic); /* some member subscribes to it */
 bool consumer_subscription_known(const struct group *g);                               /* its regular expressions have been matched */
 void consumer_tombstones(struct decision *d, const struct group *g); /* of every record of the consumer group, its own last */

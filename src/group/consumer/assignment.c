@@ -238,6 +238,10 @@ void consumer_draft_assign(struct draft *t)
     if (assignment_wait(t) != ASSIGNMENT_DUE) {
         return;
     }
+    if (consumer_part(t)->configs.offload && t->next.member_count > CONSUMER_ASSIGN_INLINE) {
+        t->d->out->assign = true; /* no need to look */
+        return;
+    }
     enum consumer_assignor a = consumer_draft_assignor(t);
     struct consumer_assign_input in = {0};
     view_of_draft(t, &in);

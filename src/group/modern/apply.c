@@ -19,6 +19,7 @@ struct modern *modern_state(const struct apply_context *c, const struct modern_k
     }
     if (*at == NULL) {
         *at = modern_new(c->set->pool);
+        (*at)->indexed = kind->type == GROUP_CONSUMER;
     }
     return modern_own(c->set, at);
 }
@@ -223,6 +224,9 @@ static void count_member(const struct apply_context *c, struct modern *s, const 
 static void part_empty(const struct apply_context *c, struct modern *s, struct modern_slot *slot, enum slot_part part)
 {
     group_hash_replace(c->set, part_hash(slot, part), c->record_hash);
+    if (part == SLOT_MEMBER || part == SLOT_CURRENT) {
+        owners_change(c->set->pool, s, slot, -1);
+    }
     if (part == SLOT_MEMBER && slot->member != NULL) {
         instances_remove(s, slot);
         count_member(c, s, slot->member, -1);
@@ -269,6 +273,7 @@ void modern_apply_member(const struct apply_context *c, const struct modern_kind
     slot->member = m;
     count_member(c, s, m, 1);
     instances_add(c->set->pool, s, slot);
+    owners_change(c->set->pool, s, slot, 1);
 }
 
 void modern_apply_target(const struct apply_context *c, const struct modern_kind *kind, struct str group_id, struct str member_id,
@@ -302,6 +307,7 @@ void modern_apply_current(const struct apply_context *c, const struct modern_kin
     current->raw = modern_raw(c, kind->current_value(p, c->scratch));
     current->record_hash = c->record_hash;
     slot->current = current;
+    owners_change(c->set->pool, s, slot, 1);
 }
 
 void modern_apply_offsets(const struct apply_context *c, const struct modern_kind *kind, struct str group_id, struct str member_id,

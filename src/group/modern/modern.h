@@ -111,6 +111,11 @@ void uses_change(struct pool *pool, struct modern *s, const struct modern_member
 void uses_put(struct pool *pool, struct topic_uses *u);           /* gives a reference back; NULL is fine */
 int32_t uses_count(const struct topic_uses *u, struct str topic); /* members that name it; u NULL: 0 */
 
+/* owners.c: what the slot's member has comes (by 1) or goes (by -1); nothing while the group keeps no such table, or one of the two records is not live. */
+void owners_change(struct pool *pool, struct modern *s, const struct modern_slot *slot, int32_t by);
+void owners_put(struct pool *pool, struct unit_owners *o);                  /* gives a reference back; NULL is fine */
+int32_t owners_count(const struct unit_owners *o, const struct unit *unit); /* o NULL: 0 */
+
 /* ---- apply.c: what applying their records has in common -------------------------------------------------------------------------
  * Each record stands for itself, whatever else is live: in any order they come to the same. */
 

@@ -324,6 +324,7 @@ void modern_put(struct pool *pool, struct modern *s)
     topology_put(pool, s->topology);
     description_put(pool, s->description);
     uses_put(pool, s->uses);
+    owners_put(pool, s->owners);
     struct modern *origin = s->origin;
     pool_put(pool, s, sizeof *s);
     if (origin != NULL) {
@@ -385,6 +386,9 @@ static struct modern *copy_borrowing(struct pool *pool, const struct modern *fro
     }
     if (s->uses != NULL) {
         s->uses->references++;
+    }
+    if (s->owners != NULL) {
+        s->owners->references++;
     }
     if (s->topology != NULL) {
         s->topology->references++;

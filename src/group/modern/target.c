@@ -133,6 +133,30 @@ static void find_owners(struct owners *o, const struct holding *target)
     }
 }
 
+/* ---- the same by the group's own table of owners, which consumer groups keep: what is recorded, less what goes or is the member's own ------------------ */
+
+static int32_t count_of(const struct member_position *p, const struct unit *unit)
+{
+    return (units_find(p->assigned.kind[UNITS_ACTIVE], unit->name, unit->partition) != NULL ? 1 : 0) +
+           (units_find(p->revoking.kind[UNITS_ACTIVE], unit->name, unit->partition) != NULL ? 1 : 0);
+}
+
+static bool is_recorded_taken(const struct draft *t, const struct unit *unit)
+{
+    int32_t count = owners_count(t->was->owners, unit);
+    if (count > 0 && t->slot != NULL) {
+        struct member_position own = modern_position(t->slot);
+        count -= count_of(&own, unit);
+    }
+    for (int32_t i = 0; count > 0 && t->left != NULL && i < t->was->slot_count; i++) {
+        if (t->left[i]) {
+            struct member_position gone = modern_position(&t->was->slots[i]);
+            count -= count_of(&gone, unit);
+        }
+    }
+    return count > 0;
+}
+
 struct search {
     struct owners owners;
     struct holding target;
@@ -141,6 +165,9 @@ struct search {
 static bool is_taken(const void *ctx, enum unit_kind kind, const struct unit *unit)
 {
     struct search *s = (struct search *)(uintptr_t)ctx;
+    if (s->owners.t->was->indexed) {
+        return is_recorded_taken(s->owners.t, unit);
+    }
     if (s->owners.taken[0] == NULL) {
         find_owners(&s->owners, &s->target);
     }
@@ -192,15 +219,18 @@ bool modern_waits_for_others(const struct modern *s, const struct modern_slot *s
 
 /* ---- how soon to beat ------------------------------------------------------------------------------------------------------------------ */
 
-static int32_t count_unsettled(const struct draft *t)
+/* Of a large group every nth member is looked at. */
+static int64_t count_unsettled(const struct draft *t)
 {
-    int32_t count = 0;
-    for (int32_t i = 0; i < t->was->slot_count; i++) {
+    enum { LOOKS = 128 };
+    int32_t step = t->was->slot_count / LOOKS + 1;
+    int64_t count = 0;
+    for (int32_t i = 0; i < t->was->slot_count; i += step) {
         const struct modern_slot *slot = &t->was->slots[i];
         bool behind = slot->current == NULL || slot->current->state != MEMBER_STABLE || slot->current->epoch < t->next.epoch;
         count += draft_has(t, slot) && behind ? 1 : 0;
     }
-    return count + 1;
+    return count * step + 1;
 }
 
 /* A member that has something to give up or to wait for is asked to come soon, so that a share changes hands in fractions of a second; of many such members
@@ -212,7 +242,7 @@ int32_t draft_heartbeat_interval(const struct draft *t)
     if (!a->enabled || (t->after.state == MEMBER_STABLE && t->after.epoch >= t->next.epoch) || usual <= a->floor_ms) {
         return usual;
     }
-    int64_t soon = a->rate > 0 ? (int64_t)1000 * count_unsettled(t) / a->rate : 0;
+    int64_t soon = a->rate > 0 ? 1000 * count_unsettled(t) / a->rate : 0;
     soon = soon > a->floor_ms ? soon : a->floor_ms;
     return soon < usual ? (int32_t)soon : usual;
 }

@@ -42,7 +42,7 @@ void modern_member_timers(const struct timer_armer *a, const struct modern *s, i
         }
         struct member_position p = modern_position(slot);
         group_timer_arm(a, GROUP_TIMER_SESSION, slot->member_id, 0,
-                  slot->member->is_classic ? slot->member->classic_session_timeout_ms : session_timeout_ms);
+                        slot->member->is_classic ? slot->member->classic_session_timeout_ms : session_timeout_ms);
         if (p.state == MEMBER_UNREVOKED && !slot->member->is_classic) {
             group_timer_arm(a, GROUP_TIMER_REVOKE, slot->member_id, p.epoch, slot->member->rebalance_timeout_ms);
         }

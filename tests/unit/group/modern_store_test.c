@@ -237,9 +237,46 @@ static void check_uses(const struct modern *s)
     assert_int_equal(s->uses == NULL ? 0 : s->uses->count, topics);
 }
 
+static int32_t holders_of(const struct modern *s, const struct unit *u)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < s->slot_count; i++) {
+        if (s->slots[i].member != NULL) {
+            struct member_position p = modern_position(&s->slots[i]);
+            count += units_find(p.assigned.kind[UNITS_ACTIVE], u->name, u->partition) != NULL ? 1 : 0;
+            count += units_find(p.revoking.kind[UNITS_ACTIVE], u->name, u->partition) != NULL ? 1 : 0;
+        }
+    }
+    return count;
+}
+
+static void check_owned(const struct modern *s, struct units units)
+{
+    for (int32_t i = 0; i < units.len; i++) {
+        assert_int_equal(owners_count(s->owners, &units.v[i]), holders_of(s, &units.v[i]));
+    }
+}
+
+/* Nobody has more than what the table says, and the table has nothing else. */
+static void check_owners(const struct modern *s)
+{
+    int64_t all = 0, counted = 0;
+    for (int32_t i = 0; s->indexed && i < s->slot_count; i++) {
+        struct member_position p = modern_position(&s->slots[i]);
+        check_owned(s, p.assigned.kind[UNITS_ACTIVE]);
+        check_owned(s, p.revoking.kind[UNITS_ACTIVE]);
+        all += s->slots[i].member != NULL ? p.assigned.kind[UNITS_ACTIVE].len + p.revoking.kind[UNITS_ACTIVE].len : 0;
+    }
+    for (uint32_t i = 0; s->owners != NULL && i < s->owners->size; i++) {
+        counted += s->owners->v[i].members;
+    }
+    assert_int_equal(counted, all);
+}
+
 static void check_slots(const struct modern *s)
 {
     check_uses(s);
+    check_owners(s);
     int32_t members = 0, classic = 0, instances = 0;
     for (int32_t i = 0; i < s->slot_count; i++) {
         const struct modern_slot *slot = &s->slots[i];
