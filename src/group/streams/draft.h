@@ -81,6 +81,8 @@ struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_l
 
 /* ---- join.c, leave.c --------------------------------------------------------------------------------------------------------------------- */
 
+/* An empty classic group becomes a streams group and keeps its offsets; one of another type does not. */
+bool streams_convertible(const struct group *g);
 void heartbeat_join(struct draft *t, const heartbeat_request *r);
 void heartbeat_leave(struct draft *t, const heartbeat_request *r);
 /* heartbeat.c: what follows once the member is as it said; answers. rule NULL: by what happened. */

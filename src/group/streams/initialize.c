@@ -51,7 +51,7 @@ static struct refused check_group(const struct initializing *i)
 {
     struct decision *d = i->d;
     const struct group *g = i->t.g;
-    bool other = g != NULL && i->t.is_new && (g->classic.state != CLASSIC_EMPTY || g->classic.member_count > 0);
+    bool other = g != NULL && i->t.is_new && !streams_convertible(g);
     if (str_is_blank(d->op->group_id)) {
         return refuse(RULE(INITIALIZE_NO_GROUP_ID), KAFKA_INVALID_REQUEST, STR("GroupId can't be empty."));
     }

@@ -8,10 +8,9 @@ static struct refused refuse(const char *rule, int16_t error, struct str text)
 
 /* ---- admission -------------------------------------------------------------------------------------------------------------------------- */
 
-/* An empty classic group becomes a streams group and keeps its offsets. */
-static bool is_convertible(const struct group *g)
+bool streams_convertible(const struct group *g)
 {
-    return g->classic.state == CLASSIC_EMPTY && g->classic.member_count == 0;
+    return group_type(g) == GROUP_CLASSIC && g->classic.state == CLASSIC_EMPTY && g->classic.member_count == 0;
 }
 
 /* It begins again where it was when it left. */
@@ -47,7 +46,7 @@ void heartbeat_join(struct draft *t, const heartbeat_request *r)
     int32_t topology_epoch;
     struct sender who = sender_of(r);
     struct refused refused = adopt_check(t, r);
-    if (refused.error == KAFKA_NONE && t->is_new && t->g != NULL && !is_convertible(t->g)) {
+    if (refused.error == KAFKA_NONE && t->is_new && t->g != NULL && !streams_convertible(t->g)) {
         refused = refuse(RULE(OTHER_TYPE), KAFKA_GROUP_ID_NOT_FOUND,
                          arena_printf(t->d->arena, "Group %.*s is not a streams group.", STR_ARG(t->d->op->group_id)));
     }
