@@ -103,10 +103,31 @@ static struct refused add_member(const struct conversion *v, const struct group 
     current->epoch = current->previous_epoch = v->to->epoch;
     current->state = MEMBER_STABLE;
     current->assigned = held_of(v, classic_units(v->d, &a, v->to->epoch));
-    current->revoking = held_of(v, (struct units){NULL, 0});
+    current->revoking = held_of(v, classic_owned(v->d, &s)); /* set_revoking() leaves what is nobody's */
     v->to->slots[v->to->slot_count++] =
         (struct modern_slot){.member_id = m->member_id, .member = member_of(v, m, &s), .target = {.raw = BYTES_NULL}, .current = current};
     return not_refused();
+}
+
+/* A cooperative member that was assigned less than it said that it owned gives the rest up before it joins again: until then nobody else gets it. */
+static void set_revoking(const struct conversion *v)
+{
+    struct units taken = {NULL, 0};
+    for (int32_t i = 0; i < v->to->slot_count; i++) {
+        taken = units_join(taken, v->to->slots[i].current->assigned->holding.kind[UNITS_ACTIVE], v->d->arena);
+    }
+    for (int32_t i = 0; i < v->to->slot_count; i++) {
+        struct modern_current *current = v->to->slots[i].current;
+        struct units left = units_minus(current->revoking->holding.kind[UNITS_ACTIVE], taken, v->d->arena);
+        struct unit *units = ARENA_NEW(v->d->arena, struct unit, left.len);
+        for (int32_t k = 0; k < left.len; k++) {
+            units[k] = (struct unit){.name = left.v[k].name, .partition = left.v[k].partition, .epoch = v->to->epoch};
+        }
+        left.v = units;
+        current->revoking = held_of(v, left);
+        current->state = left.len > 0 ? MEMBER_UNREVOKED : MEMBER_STABLE;
+        taken = units_join(taken, left, v->d->arena);
+    }
 }
 
 /* A leader may have given a partition to two: it is to be the first one's. */
@@ -191,6 +212,7 @@ static struct refused make(struct conversion *v, const struct group *g)
     }
     if (refused.error == KAFKA_NONE) {
         v->to->member_count = v->to->classic_count = v->to->slot_count;
+        set_revoking(v);
         set_targets(v);
         set_instances(v);
         set_uses(v);

@@ -1,7 +1,7 @@
 /* downgrade.c: a consumer group whose last member of the new protocol is gone becomes a classic group of the members that are left (KIP-848).
  *
- * The group's epoch becomes the generation, what each member was to have its assignment. After a removal a rebalance begins at once; when a classic member has
- * taken the last one's place, which changes nothing for the others, the group is stable. */
+ * The group's epoch becomes the generation, what each member has its assignment. After a removal a rebalance begins at once; when a classic member has
+ * taken the last one's place, which changes nothing for the others, and nobody has anything to give up or to wait for, the group is stable. */
 #include "classic.h"
 
 #include "../classic/members.h"
@@ -43,11 +43,11 @@ struct takeover {
     struct decision *d;
     struct classic_member *v;
     const struct classic_member **members; /* by id */
-    struct units *targets;
+    struct units *had;
     int32_t count;
 };
 
-static void add_member(struct takeover *to, struct str member_id, const struct modern_member *m, struct units target)
+static void add_member(struct takeover *to, struct str member_id, const struct modern_member *m, struct units had)
 {
     to->v[to->count] = (struct classic_member){.member_id = member_id,
                                                .instance_id = m->instance_id,
@@ -59,14 +59,20 @@ static void add_member(struct takeover *to, struct str member_id, const struct m
                                                .protocols = m->protocols,
                                                .protocol_count = m->protocol_count};
     to->members[to->count] = &to->v[to->count];
-    to->targets[to->count++] = target;
+    to->had[to->count++] = had;
 }
 
-/* What the member of a slot is to have, with what was computed in this decision. */
-static struct units target_of(const struct draft *t, const struct modern_slot *slot)
+/* What a member may still have, and not, as with Kafka, what it was to have: if the group is converted again before the member has rejoined, nobody else must
+ * get what it has not given up. */
+static struct units had_at(const struct draft *t, const struct member_position *p)
 {
-    const struct holding *computed = draft_computed(t, slot->member_id);
-    return computed != NULL ? computed->kind[UNITS_ACTIVE] : modern_target(slot).kind[UNITS_ACTIVE];
+    return units_join(p->assigned.kind[UNITS_ACTIVE], p->revoking.kind[UNITS_ACTIVE], t->d->arena);
+}
+
+static struct units had_by(const struct draft *t, const struct modern_slot *slot)
+{
+    struct member_position p = modern_position(slot);
+    return had_at(t, &p);
 }
 
 static void add_members(const struct draft *t, struct takeover *to)
@@ -75,15 +81,15 @@ static void add_members(const struct draft *t, struct takeover *to)
     for (int32_t i = 0; i < t->was->slot_count; i++) {
         const struct modern_slot *slot = &t->was->slots[i];
         if (!put && str_cmp(t->member_id, slot->member_id) <= 0) {
-            add_member(to, t->member_id, t->put, draft_target(t).kind[UNITS_ACTIVE]);
+            add_member(to, t->member_id, t->put, had_at(t, &t->after));
             put = true;
         }
         if (draft_has(t, slot)) {
-            add_member(to, slot->member_id, slot->member, target_of(t, slot));
+            add_member(to, slot->member_id, slot->member, had_by(t, slot));
         }
     }
     if (!put) {
-        add_member(to, t->member_id, t->put, draft_target(t).kind[UNITS_ACTIVE]);
+        add_member(to, t->member_id, t->put, had_at(t, &t->after));
     }
 }
 
@@ -94,12 +100,12 @@ static void take_over(struct draft *t, int32_t generation, bool stable)
     struct takeover to = {.d = t->d,
                           .v = ARENA_NEW(arena, struct classic_member, most),
                           .members = ARENA_NEW(arena, const struct classic_member *, most),
-                          .targets = ARENA_NEW(arena, struct units, most)};
+                          .had = ARENA_NEW(arena, struct units, most)};
     add_members(t, &to);
     struct classic_adoption a = {.members = to.members, .count = to.count, .generation = generation, .stable = stable};
     a.protocol_name = classic_vote(to.members, to.count, arena);
     for (int32_t i = 0; i < to.count; i++) {
-        to.v[i].assignment = classic_assignment_of(t->d, to.targets[i], member_metadata(&to.v[i], a.protocol_name));
+        to.v[i].assignment = classic_assignment_of(t->d, to.had[i], member_metadata(&to.v[i], a.protocol_name));
         to.v[i].assignment_generation = generation;
     }
     classic_adopt(t->d, &a);
@@ -120,8 +126,22 @@ bool consumer_downgrade(struct draft *t)
     return true;
 }
 
+static bool all_settled(const struct draft *t)
+{
+    struct holding target = draft_target(t);
+    bool settled =
+        t->next.epoch == assignment_epoch(&t->next) && t->after.state == MEMBER_STABLE && holding_equal(&t->after.assigned, &target);
+    for (int32_t i = 0; settled && i < t->was->slot_count; i++) {
+        const struct modern_slot *slot = &t->was->slots[i];
+        struct member_position p = modern_position(slot);
+        target = modern_target(slot);
+        settled = !draft_has(t, slot) || (p.state == MEMBER_STABLE && holding_equal(&p.assigned, &target));
+    }
+    return settled;
+}
+
 /* One that reads something else than the one before it did has moved the group's epoch; the others have to hear of that. */
 void classic_take_over(struct draft *t)
 {
-    take_over(t, t->was->epoch, !t->bumped);
+    take_over(t, t->was->epoch, !t->bumped && all_settled(t));
 }
