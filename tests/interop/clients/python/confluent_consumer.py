@@ -106,17 +106,20 @@ class Admin:
     def create(self, topic):
         self.client.create_topics([NewTopic(topic, 2, 1)])[topic].result()
 
-    def describe(self, group):
+    def of_coordinator(self, ask):
         """librdkafka passes on what says that the coordinator is elsewhere or not ready, and goes on asking the same node: another client helps."""
         deadline = time.monotonic() + WAIT
         while True:
             try:
-                return self.client.describe_consumer_groups([group])[group].result()
+                return ask()
             except KafkaException as error:
                 if error.args[0].name() not in ELSEWHERE or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
                 self.client = AdminClient({"bootstrap.servers": BOOTSTRAP})
+
+    def describe(self, group):
+        return self.of_coordinator(lambda: self.client.describe_consumer_groups([group])[group].result())
 
     def expect_stable(self, group, members):
         """Stable, of the new type, everybody at the target."""
@@ -139,7 +142,7 @@ class Admin:
         return group in [g.group_id for g in result.valid]
 
     def delete(self, group):
-        self.client.delete_consumer_groups([group])[group].result()
+        self.of_coordinator(lambda: self.client.delete_consumer_groups([group])[group].result())
         if self.listed(group, ConsumerGroupState.EMPTY):
             raise Failed("the deleted group is listed")
         say("deleted")
