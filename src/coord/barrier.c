@@ -11,7 +11,8 @@ bool catalog_ready(const struct shard *s)
     if (s->id == 0)
         return true;
     uint64_t applied = s->coord->shards[0].applied;
-    return s->barrier_known && applied >= s->barrier_floor && applied >= (uint64_t)group_set_cursor(s->set);
+    return !s->coord->shards[0].restoring && s->barrier_known && applied >= s->barrier_floor &&
+           applied >= (uint64_t)group_set_cursor(s->set);
 }
 
 void held_release(struct shard *s)

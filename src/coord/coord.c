@@ -107,6 +107,7 @@ static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t
     (void)term;
     struct shard *s = shard_at(ctx, shard);
     MUSTER_CHECK(s->role == REPLICA_FOLLOWER);
+    s->restoring = true;
     group_set_clear(s->set);
 }
 
@@ -124,6 +125,7 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
     if (group_set_hash(s->set) != state_hash)
         return MUSTER_E_CORRUPT;
     s->applied = index;
+    s->restoring = false;
     if (shard == 0) {
         catalog_moved(c);
         for (uint32_t i = 1; i < c->options.shard_count; i++)

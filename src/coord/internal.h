@@ -146,6 +146,7 @@ struct shard {
     uint64_t term;
     uint32_t leader;
     uint64_t applied;
+    bool restoring;          /* a snapshot takes the place of its state, over several turns: until then some of it is not there */
     struct arena scratch;    /* of apply */
     struct gate_list opened; /* touched by the entry being applied */
 

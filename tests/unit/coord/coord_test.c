@@ -184,6 +184,42 @@ static void test_topics_are_asked_for_before_they_are_relied_on(void **state)
     world_free(w);
 }
 
+/* A node that leads a shard may be behind with the catalogue, and gets it as a snapshot, bit by bit. */
+static void test_half_a_catalogue_is_none(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(4);
+    char group[] = "a";
+    while (coord_shard_of(w->coord, str_of(group)) == 0)
+        group[0]++;
+    struct buf run;
+    struct call *c = commit(w, group, 1);
+    settle(w);
+    assert_int_equal(commit_error(c), 0);
+    call_free(c);
+    uint64_t hash = group_set_hash(coord_set(w->coord, 0));
+    buf_init(&run, 0);
+    group_snapshot_begin((struct group_set *)(uintptr_t)coord_set(w->coord, 0));
+    while (group_snapshot_next((struct group_set *)(uintptr_t)coord_set(w->coord, 0), 1000, &run)) {
+    }
+    group_snapshot_end((struct group_set *)(uintptr_t)coord_set(w->coord, 0));
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    struct replica_events *events = fake_events(w->replica);
+    events->restore_begin(events->ctx, 0, 100, 3);
+    turn_begin(w, 1);
+    c = commit(w, group, 2);
+    settle(w);
+    assert_int_equal(c->done, 0); /* its topic is not there, for now */
+    turn_begin(w, 1);
+    assert_int_equal(events->restore_data(events->ctx, 0, (struct bytes){run.ptr, (int32_t)run.len}), 0);
+    assert_int_equal(events->restored(events->ctx, 0, 100, hash), 0);
+    settle(w);
+    assert_int_equal(commit_error(c), 0);
+    call_free(c);
+    buf_fini(&run);
+    world_free(w);
+}
+
 static void test_a_parked_join_can_be_cancelled(void **state)
 {
     (void)state;
@@ -340,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_a_commit_waits_for_a_membership_change),
         cmocka_unit_test(test_heartbeats_pass_beside_commits),
         cmocka_unit_test(test_topics_are_asked_for_before_they_are_relied_on),
+        cmocka_unit_test(test_half_a_catalogue_is_none),
         cmocka_unit_test(test_a_parked_join_can_be_cancelled),
         cmocka_unit_test(test_sockets_are_closed_where_configured),
         cmocka_unit_test(test_deletion_in_slices),
