@@ -285,7 +285,6 @@ def regex_changes(t):
     s.leave(-2)
     again = Member(t, s.group, "again", regex=prefix + "two", instance="i")
     again.join()
-    describe(s.conn, s.group)
     refresh(t, again, since)
     quietly(again, "beat", "ack")
     again.full()
