@@ -11,5 +11,6 @@ int main(void)
     failed += run_consumer_records_tests();
     failed += run_modern_store_tests();
     failed += run_streams_tests();
+    failed += run_mixed_tests();
     return failed;
 }
