@@ -523,7 +523,7 @@ def interval(t):
 @script("consumer.versions", "consumer")
 def versions(t):
     """Version 0: the server makes the member id when there is none; no regular expressions."""
-    group, topics = t.group("v0"), [t.topic("in", 4)]
+    group, topics = t.group("v0"), [t.topic("in", 6)]
     a = Member(t, group, "a", topics, version=0)
     made = Member(t, group, "", topics, version=0)
     static = Member(t, group, "", topics, version=0, instance="i")
