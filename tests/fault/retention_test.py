@@ -2,13 +2,15 @@
 """Which offsets the retention sweep removes, and when: not before their age on a sound clock (KAFKA-13636, KIP-211, Redpanda 2904).
 
 Retention of one minute, swept every second. (a) a stable group subscribed to ta that commits ta and tb; (b) a simple commit; (c) a group that stays
-in the middle of a rebalance; (d) a group that became empty; (e) as (a), a streams group. Meanwhile the wall clocks jump and the coordinators change.
+in the middle of a rebalance; (d) a group that became empty; (e), (f) as (a), a streams group and a consumer group of the new protocol. Meanwhile the
+wall clocks jump and the coordinators change.
 """
 import time
 
 from faultlib import protocol
 from faultlib.client import Conn
 from faultlib.clock import Clocks
+from faultlib.consumer import ConsumerMember
 from faultlib.load import Beater, World
 from faultlib.protocol import NONE, REBALANCE_IN_PROGRESS
 from faultlib.story import check, check_equal, main, say, until
@@ -63,12 +65,13 @@ def all_groups(cluster, client):
     return {g["GroupId"]: g["GroupState"] for g in until("ListGroups of all nodes", listing, 10)}
 
 
-def offsets(client, streams):
-    streams.beat()
-    return {group: client.offsets(group) for group in "abcde"}
+def offsets(client, modern):
+    for member in modern:
+        member.beat()
+    return {group: client.offsets(group) for group in "abcdef"}
 
 
-def disturb(cluster, client, world, clocks, streams):
+def disturb(cluster, client, world, clocks, modern):
     """Until shortly before the age: an hour forward, two hours back, a coordinator killed. Nothing may go."""
     begun = time.monotonic()
     for seconds in (3600, -3600, 0):
@@ -77,7 +80,7 @@ def disturb(cluster, client, world, clocks, streams):
         for shard, leader in cluster.leaders().items():
             cluster.transfer(shard, leader % 3 + 1)
         world.run(4)
-        check_equal(offsets(client, streams), {group: BOTH for group in "abcde"}, "offsets after a jump of the clocks")
+        check_equal(offsets(client, modern), {group: BOTH for group in "abcdef"}, "offsets after a jump of the clocks")
     say("clocks an hour forward, two back, one forward, every shard moved each time: all offsets are there")
     node = cluster.coordinator(client, "b")
     cluster.kill(node)
@@ -86,7 +89,7 @@ def disturb(cluster, client, world, clocks, streams):
     cluster.wait()
     while time.monotonic() - begun < RETENTION_S - 15:
         world.run(1)
-        check_equal(offsets(client, streams), {group: BOTH for group in "abcde"}, f"offsets {time.monotonic() - begun:.0f} s on")
+        check_equal(offsets(client, modern), {group: BOTH for group in "abcdef"}, f"offsets {time.monotonic() - begun:.0f} s on")
     say(f"node {node} killed; {time.monotonic() - begun:.0f} s after the commits all offsets are there")
 
 
@@ -105,30 +108,30 @@ def run(test):
     second = stuck(client, world)
     member, generation = joined(client, "d", topics=("ta",))
     check_equal(set(client.leave("d", member)), {NONE}, "leave")
-    streams = StreamsMember(client, "e")
-    streams.join(topology("ta"))
-    streams.settle(1)
-    client.commit("e", {"ta": {0: 11}, "tb": {0: 12}}, streams.epoch, streams.member, version=9)
-    disturb(cluster, client, world, clocks, streams)
+    modern = [StreamsMember(client, "e").join(topology("ta")), ConsumerMember(client, "f").join("ta")]
+    for member in modern:
+        member.settle(1)
+        client.commit(member.group, {"ta": {0: 11}, "tb": {0: 12}}, member.epoch, member.member, version=9)
+    disturb(cluster, client, world, clocks, modern)
     check("c" in all_groups(cluster, client), "group c is gone")
-    want = {"a": {("ta", 0): 11}, "b": {}, "c": BOTH, "d": {}, "e": {("ta", 0): 11}}
+    want = {"a": {("ta", 0): 11}, "b": {}, "c": BOTH, "d": {}, "e": {("ta", 0): 11}, "f": {("ta", 0): 11}}
     gone = {}
-    while time.monotonic() - begun < RETENTION_S + LATE_S and len(gone) < 4:
+    while time.monotonic() - begun < RETENTION_S + LATE_S and len(gone) < 5:
         world.run(0.5)
-        now = offsets(client, streams)
-        for group in "abde":
+        now = offsets(client, modern)
+        for group in "abdef":
             if now[group] == want[group] and group not in gone:
                 gone[group] = time.monotonic() - begun
         check_equal(now["c"], BOTH, "offsets of the group that rebalances")
-        check(all(now[g] in (BOTH, want[g]) for g in "abde"), f"half of what may go: {now}")
-    check_equal(sorted(gone), ["a", "b", "d", "e"], f"what is gone after {RETENTION_S + LATE_S} s")
+        check(all(now[g] in (BOTH, want[g]) for g in "abdef"), f"half of what may go: {now}")
+    check_equal(sorted(gone), ["a", "b", "d", "e", "f"], f"what is gone after {RETENTION_S + LATE_S} s")
     early = {g: t for g, t in gone.items() if t < RETENTION_S - 1}
     check(not early, f"removed too early: {early}")
     world.run(2)
     groups = all_groups(cluster, client)
-    check_equal(groups, {"a": "Stable", "c": "PreparingRebalance", "e": "Stable"}, "groups in the end")
+    check_equal(groups, {"a": "Stable", "c": "PreparingRebalance", "e": "Stable", "f": "Stable"}, "groups in the end")
     check(not world.broken, "; ".join(world.broken))
-    say("gone after " + ", ".join(f"{g}: {t:.0f} s" for g, t in sorted(gone.items())) + "; a and e keep ta, c keeps everything, b and d are not listed")
+    say("gone after " + ", ".join(f"{g}: {t:.0f} s" for g, t in sorted(gone.items())) + "; a, e and f keep ta, c keeps everything, b and d are not listed")
     world.close()
     second.close()
 

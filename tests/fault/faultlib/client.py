@@ -166,7 +166,7 @@ class Client:
 
     def commit(self, group, offsets, generation=-1, member="", version=8, retention=None, **options):
         values = self.group(group, "OffsetCommit", version, protocol.commit_errors,
-                            **protocol.commit_fields(group, offsets, generation, member, retention), **options)
+                            **protocol.commit_fields(group, offsets, generation, member, retention, version), **options)
         bad = protocol.commit_errors(values) - {NONE}
         if bad:
             raise Refused(f"commit of {group}: {', '.join(protocol.error_text(c) for c in bad)}")
@@ -232,23 +232,33 @@ class Client:
                           Groups=[group])["Groups"][0]
 
     def create_topic(self, name, partitions=1):
-        """Makes a topic, whichever node is asked; one that exists is fine."""
+        """Makes a topic; one that exists is fine."""
+        self.change_topic(name, "CreateTopics", 5, lambda v: v["Topics"][0], (NONE, 36), TimeoutMs=5000, Topics=[
+            {"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1, "Assignments": [], "Configs": []}])
+
+    def grow_topic(self, name, partitions):
+        self.change_topic(name, "CreatePartitions", 3, lambda v: v["Results"][0], (NONE,), TimeoutMs=5000, Topics=[
+            {"Name": name, "Count": partitions, "Assignments": None}], ValidateOnly=False)
+
+    def delete_topic(self, name):
+        self.change_topic(name, "DeleteTopics", 5, lambda v: v["Responses"][0], (NONE,), TimeoutMs=5000, TopicNames=[name])
+
+    def change_topic(self, name, api, version, row_of, fine, **fields):
+        """Until one of the nodes says that it is done."""
         deadline = time.monotonic() + self.patience
-        fields = {"Topics": [{"Name": name, "NumPartitions": partitions, "ReplicationFactor": 1, "Assignments": [],
-                              "Configs": []}], "TimeoutMs": 5000}
         why = "nobody was asked"
         while time.monotonic() < deadline:
             for address in self.addresses:
                 try:
-                    row = self.at(address, "CreateTopics", 5, **fields)["Topics"][0]
+                    row = row_of(self.at(address, api, version, **fields))
                 except Lost as lost:
                     why = str(lost)
                     continue
-                if row["ErrorCode"] in (NONE, 36):
+                if row["ErrorCode"] in fine:
                     return
                 why = f"{protocol.error_text(row['ErrorCode'])} {row['ErrorMessage']}"
             time.sleep(0.05)
-        raise Refused(f"topic {name}: {why}")
+        raise Refused(f"{api} of topic {name}: {why}")
 
     def list_groups(self, address, version=5, timeout=None):
         """(error, [group]) as that one node says."""

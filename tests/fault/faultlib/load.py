@@ -284,10 +284,10 @@ class Committer(Actor):
 
     READ_EVERY = 8
 
-    def __init__(self, world, group, topic, pace=0.0, generation=-1, member="", partition=0, metadata=""):
+    def __init__(self, world, group, topic, pace=0.0, generation=-1, member="", partition=0, metadata="", version=8):
         super().__init__(world, group, pace)
-        self.topic, self.partition = topic, partition
-        self.commit_template = Template("OffsetCommit", 8, lambda mark: protocol.commit_fields(
+        self.topic, self.partition, self.version = topic, partition, version
+        self.commit_template = Template("OffsetCommit", version, lambda mark: protocol.commit_fields(
             group, {topic: {partition: (mark, -1, metadata)}}, generation, member))
         self.fetch = protocol.request_frame("OffsetFetch", 8, 0, protocol.fetch_fields(group, {topic: [partition]}))
         self.sent = 0              # highest offset ever sent
@@ -310,7 +310,7 @@ class Committer(Actor):
         return self._read(frame) if self.reading else self._committed(frame)
 
     def _committed(self, frame):
-        codes = protocol.commit_errors(protocol.answer_of("OffsetCommit", 8, frame)[1])
+        codes = protocol.commit_errors(protocol.answer_of("OffsetCommit", self.version, frame)[1])
         if codes == {NONE}:
             self.acked = self.sent
             self.commits += 1
@@ -343,11 +343,15 @@ class Committer(Actor):
 class Beater(Actor):
     """Heartbeats of a member: every one must be answered NONE, whoever coordinates."""
 
+    API, VERSION = "Heartbeat", 4
+
     def __init__(self, world, group, generation, member, pace=0.05):
         super().__init__(world, group, pace)
-        self.template = bytearray(protocol.request_frame("Heartbeat", 4, 0, {"GroupId": group, "GenerationId": generation,
-                                                                             "MemberId": member}))
+        self.template = bytearray(protocol.request_frame(self.API, self.VERSION, 0, self.fields(generation, member)))
         self.beats = 0
+
+    def fields(self, generation, member):
+        return {"GroupId": self.group, "GenerationId": generation, "MemberId": member}
 
     def next_request(self):
         self.correlation += 1
@@ -355,7 +359,7 @@ class Beater(Actor):
         return bytes(self.template)
 
     def answered(self, frame):
-        code = protocol.answer_of("Heartbeat", 4, frame)[1]["ErrorCode"]
+        code = protocol.answer_of(self.API, self.VERSION, frame)[1]["ErrorCode"]
         if code == NONE:
             self.beats += 1
         elif code not in RETRIABLE:

@@ -21,6 +21,9 @@ UNKNOWN_MEMBER_ID = 25
 REBALANCE_IN_PROGRESS = 27
 GROUP_ID_NOT_FOUND = 69
 MEMBER_ID_REQUIRED = 79
+UNKNOWN_TOPIC_ID = 100
+FENCED_MEMBER_EPOCH = 110
+INVALID_REGULAR_EXPRESSION = 128
 
 # Errors that say: ask again, maybe elsewhere. Nothing was lost by them.
 RETRIABLE = (LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
@@ -53,8 +56,8 @@ def answer_of(api, version, frame):
     return struct.unpack(">i", frame[:4])[0], values
 
 
-def commit_fields(group, offsets, generation=-1, member="", retention=None):
-    """Fields of an OffsetCommit. offsets: {topic: {partition: offset or (offset, leader epoch, metadata)}}."""
+def commit_fields(group, offsets, generation=-1, member="", retention=None, version=8):
+    """Fields of an OffsetCommit. offsets: {topic: {partition: offset or (offset, leader epoch, metadata)}}; from version 10 on topics by their ids."""
     topics = []
     for topic, partitions in offsets.items():
         rows = []
@@ -62,7 +65,7 @@ def commit_fields(group, offsets, generation=-1, member="", retention=None):
             offset, epoch, metadata = value if isinstance(value, tuple) else (value, -1, "")
             rows.append({"PartitionIndex": partition, "CommittedOffset": offset, "CommittedLeaderEpoch": epoch,
                          "CommittedMetadata": metadata})
-        topics.append({"Name": topic, "Partitions": rows})
+        topics.append({"TopicId" if version >= 10 else "Name": topic, "Partitions": rows})
     fields = {"GroupId": group, "GenerationIdOrMemberEpoch": generation, "MemberId": member, "Topics": topics}
     if retention is not None:
         fields["RetentionTimeMs"] = retention
