@@ -369,7 +369,7 @@ def turn(t):
 @script("consumer_mixed.leave", "mixed")
 def leave(t):
     """LeaveGroup of several members at once, of both protocols."""
-    group, top = t.group("leave"), t.topic("in", 6)
+    group, top = t.group("leave"), t.topic("in", 60)
     c = Member(t, group, "c", [top], instance="ic")
     x = Member(t, group, "x", [top])
     a = mixed_pair(t, group, [top], c, instance="ia")
