@@ -42,6 +42,21 @@ struct units classic_owned(const struct decision *d, const struct consumer_proto
     return unit_list_finish(&list);
 }
 
+struct units classic_report(const struct draft *t, const struct consumer_protocol_subscription *s)
+{
+    const struct topics *topics = t->d->op->topics;
+    struct unit_report report;
+    modern_report_init(&report, &t->before, UNITS_ACTIVE, t->d->arena);
+    for (int32_t i = 0; i < s->owned_partitions.len && report.known.len > 0; i++) {
+        struct topic_view view;
+        if (topics->by_name(topics->ctx, s->owned_partitions.v[i].topic, &view)) {
+            const struct int32_array *partitions = &s->owned_partitions.v[i].partitions;
+            unit_report_add(&report, unit_of_topic(&view.id), partitions->v, partitions->len);
+        }
+    }
+    return unit_report_finish(&report);
+}
+
 struct bytes classic_assignment_of(const struct decision *d, struct units units, struct bytes subscription)
 {
     const struct topics *topics = d->op->topics;

@@ -13,6 +13,8 @@
 /* Partitions by the names of topics, as units: those of topics that exist, with that epoch. In the arena. */
 struct units classic_units(const struct decision *d, const struct consumer_protocol_assignment *a, int32_t epoch);
 struct units classic_owned(const struct decision *d, const struct consumer_protocol_subscription *s);
+struct units classic_report(const struct draft *t,
+                            const struct consumer_protocol_subscription *s); /* of that, what the put member may have */
 /* What a member that subscribed in those bytes is told of the units, in the arena. */
 struct bytes classic_assignment_of(const struct decision *d, struct units units, struct bytes subscription);
 struct str_array classic_topics(const struct decision *d, const struct consumer_protocol_subscription *s); /* in order, each once */

@@ -185,7 +185,7 @@ static void arm(struct draft *t)
 /* last: nobody speaks the new protocol any more. */
 static void finish(struct draft *t, const char *rule, const struct consumer_protocol_subscription *s, bool last)
 {
-    struct holding owned = {{classic_owned(t->d, s)}};
+    struct holding owned = {{classic_report(t, s)}};
     if (!last || !t->bumped) {
         consumer_draft_settle(t, &owned);
     }

@@ -109,48 +109,61 @@ static struct refused add_member(const struct conversion *v, const struct group 
     return not_refused();
 }
 
-/* A cooperative member that was assigned less than it said that it owned gives the rest up before it joins again: until then nobody else gets it. */
-static void set_revoking(const struct conversion *v)
+/* Owners of units: each with the number of its member, the first one that names it, in place of an epoch. */
+static void add_owner(struct unit_list *owners, struct units units, int32_t member)
 {
-    struct units taken = {NULL, 0};
-    for (int32_t i = 0; i < v->to->slot_count; i++) {
-        taken = units_join(taken, v->to->slots[i].current->assigned->holding.kind[UNITS_ACTIVE], v->d->arena);
-    }
-    for (int32_t i = 0; i < v->to->slot_count; i++) {
-        struct modern_current *current = v->to->slots[i].current;
-        struct units left = units_minus(current->revoking->holding.kind[UNITS_ACTIVE], taken, v->d->arena);
-        struct unit *units = ARENA_NEW(v->d->arena, struct unit, left.len);
-        for (int32_t k = 0; k < left.len; k++) {
-            units[k] = (struct unit){.name = left.v[k].name, .partition = left.v[k].partition, .epoch = v->to->epoch};
-        }
-        left.v = units;
-        current->revoking = held_of(v, left);
-        current->state = left.len > 0 ? MEMBER_UNREVOKED : MEMBER_STABLE;
-        taken = units_join(taken, left, v->d->arena);
+    for (int32_t i = 0; i < units.len; i++) {
+        unit_list_add(owners, units.v[i].name, units.v[i].partition, member);
     }
 }
 
-/* A leader may have given a partition to two: it is to be the first one's. */
-static void set_targets(const struct conversion *v)
+static struct units owned_by(const struct conversion *v, struct units owners, struct units units, int32_t member, int32_t epoch)
+{
+    struct unit *mine = ARENA_NEW(v->d->arena, struct unit, units.len);
+    int32_t len = 0;
+    for (int32_t i = 0; i < units.len; i++) {
+        const struct unit *owner = units_find(owners, units.v[i].name, units.v[i].partition);
+        mine[len] = (struct unit){.name = units.v[i].name, .partition = units.v[i].partition, .epoch = epoch};
+        len += owner != NULL && owner->epoch == member ? 1 : 0;
+    }
+    return (struct units){mine, len};
+}
+
+/* Who was assigned what. A leader may have given a partition to two: it is to be the first one's. */
+static struct units set_targets(const struct conversion *v)
 {
     struct unit_list all;
     unit_list_init(&all, v->d->arena);
     for (int32_t i = 0; i < v->to->slot_count; i++) {
-        struct units has = v->to->slots[i].current->assigned->holding.kind[UNITS_ACTIVE];
-        for (int32_t k = 0; k < has.len; k++) {
-            unit_list_add(&all, has.v[k].name, has.v[k].partition, i);
-        }
+        add_owner(&all, v->to->slots[i].current->assigned->holding.kind[UNITS_ACTIVE], i);
     }
     struct units owners = unit_list_finish(&all);
     for (int32_t i = 0; i < v->to->slot_count; i++) {
         struct units has = v->to->slots[i].current->assigned->holding.kind[UNITS_ACTIVE];
-        struct unit *mine = ARENA_NEW(v->d->arena, struct unit, has.len);
-        int32_t len = 0;
-        for (int32_t k = 0; k < has.len; k++) {
-            mine[len] = (struct unit){.name = has.v[k].name, .partition = has.v[k].partition};
-            len += units_find(owners, has.v[k].name, has.v[k].partition)->epoch == i ? 1 : 0;
+        v->to->slots[i].target.held = held_of(v, owned_by(v, owners, has, i, 0));
+    }
+    return owners;
+}
+
+/* A cooperative member that was assigned less than it said that it owned gives the rest up before it joins again: until then nobody else gets it. */
+static void set_revoking(const struct conversion *v, struct units assigned)
+{
+    struct unit_list all;
+    unit_list_init(&all, v->d->arena);
+    for (int32_t i = 0; i < v->to->slot_count; i++) {
+        struct units says = v->to->slots[i].current->revoking->holding.kind[UNITS_ACTIVE];
+        for (int32_t k = 0; k < says.len; k++) {
+            if (units_find(assigned, says.v[k].name, says.v[k].partition) == NULL) {
+                unit_list_add(&all, says.v[k].name, says.v[k].partition, i);
+            }
         }
-        v->to->slots[i].target.held = held_of(v, (struct units){mine, len});
+    }
+    struct units owners = unit_list_finish(&all);
+    for (int32_t i = 0; i < v->to->slot_count; i++) {
+        struct modern_current *current = v->to->slots[i].current;
+        struct units left = owned_by(v, owners, current->revoking->holding.kind[UNITS_ACTIVE], i, v->to->epoch);
+        current->revoking = held_of(v, left);
+        current->state = left.len > 0 ? MEMBER_UNREVOKED : MEMBER_STABLE;
     }
 }
 
@@ -212,8 +225,7 @@ static struct refused make(struct conversion *v, const struct group *g)
     }
     if (refused.error == KAFKA_NONE) {
         v->to->member_count = v->to->classic_count = v->to->slot_count;
-        set_revoking(v);
-        set_targets(v);
+        set_revoking(v, set_targets(v));
         set_instances(v);
         set_uses(v);
     }

@@ -11,7 +11,7 @@ typedef struct consumer_group_heartbeat_request consumer_heartbeat;
 struct consumer_draft {
     struct consumer_configs configs;
     bool subscription_changed; /* what the put member subscribes to */
-    bool converted; /* the group was a classic one with members: that it is a consumer group is written already (convert.c) */
+    bool converted;            /* the group was a classic one with members: that it is a consumer group is written already (convert.c) */
 };
 void consumer_draft_open(struct draft *t, struct decision *d, const struct group *g);
 static inline struct consumer_draft *consumer_part(const struct draft *t)
@@ -51,7 +51,8 @@ static inline struct sender consumer_sender(const consumer_heartbeat *r)
 }
 /* from: what is known of it, or of the static member whose place it takes; NULL: nothing. */
 void consumer_sender_put(struct draft *t, const consumer_heartbeat *r, const struct modern_member *from);
-const struct holding *consumer_sender_owned(const struct draft *t, const consumer_heartbeat *r); /* NULL: it does not say */
+/* What it says it has, of what it may have by that position; NULL: it does not say. */
+const struct holding *consumer_sender_owned(const struct draft *t, const consumer_heartbeat *r, const struct member_position *p);
 /* The put member is m, which differs from what was known (from; NULL: nothing): records it, moves the epoch when its subscription does. */
 void consumer_draft_put(struct draft *t, const struct modern_member *m, const struct modern_member *from);
 extern const struct modern_member consumer_nobody; /* one that has said nothing yet */

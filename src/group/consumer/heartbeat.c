@@ -44,7 +44,8 @@ static void beat(struct draft *t, const consumer_heartbeat *r)
     struct sender who = consumer_sender(r);
     struct refused refused = sender_check_size(t, &who, t->d->op->settings->consumer.max_size);
     refused = refused.error == KAFKA_NONE ? sender_find(t, &who, &slot) : refused;
-    const struct holding *owned = refused.error == KAFKA_NONE ? consumer_sender_owned(t, r) : NULL;
+    struct member_position position = slot == NULL ? (struct member_position){.state = MEMBER_STABLE} : modern_position(slot);
+    const struct holding *owned = refused.error == KAFKA_NONE ? consumer_sender_owned(t, r, &position) : NULL;
     refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, &who, slot, owned) : refused;
     refused = refused.error == KAFKA_NONE ? consumer_check_regex(t, r) : refused;
     if (refused.error != KAFKA_NONE) {

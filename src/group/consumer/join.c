@@ -67,5 +67,5 @@ void consumer_join(struct draft *t, const consumer_heartbeat *r)
         consumer_refuse(t->d, refused);
         return;
     }
-    consumer_finish(t, r, consumer_sender_owned(t, r), rule);
+    consumer_finish(t, r, consumer_sender_owned(t, r, &t->before), rule);
 }

@@ -8,21 +8,19 @@ const struct modern_member consumer_nobody = {
 
 /* ---- what it has -------------------------------------------------------------------------------------------------------------------- */
 
-const struct holding *consumer_sender_owned(const struct draft *t, const consumer_heartbeat *r)
+const struct holding *consumer_sender_owned(const struct draft *t, const consumer_heartbeat *r, const struct member_position *p)
 {
     if (r->topic_partitions.len < 0) {
         return NULL;
     }
     struct holding *owned = ARENA_NEW(t->d->arena, struct holding, 1);
-    struct unit_list list;
-    unit_list_init(&list, t->d->arena);
+    struct unit_report report;
+    modern_report_init(&report, p, UNITS_ACTIVE, t->d->arena);
     for (int32_t i = 0; i < r->topic_partitions.len; i++) {
         const struct consumer_group_heartbeat_request_topic_partitions *one = &r->topic_partitions.v[i];
-        for (int32_t k = 0; k < one->partitions.len; k++) {
-            unit_list_add(&list, unit_of_topic(&one->topic_id), one->partitions.v[k], 0);
-        }
+        unit_report_add(&report, unit_of_topic(&one->topic_id), one->partitions.v, one->partitions.len);
     }
-    owned->kind[UNITS_ACTIVE] = unit_list_finish(&list);
+    owned->kind[UNITS_ACTIVE] = unit_report_finish(&report);
     return owned;
 }
 

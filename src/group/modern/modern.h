@@ -19,8 +19,10 @@ const struct modern_slot *modern_by_instance(const struct modern *s, struct str 
 struct member_position modern_position(
     const struct modern_slot *slot);                          /* borrowed; of a member without a current record: epoch 0, nothing */
 struct holding modern_target(const struct modern_slot *slot); /* borrowed; empty when none */
-bool modern_all_settled(const struct modern *s);              /* every member is STABLE at the assignment's epoch */
-bool modern_is_gone(const struct modern *s);                  /* no record is live */
+/* For what the member says it has of that kind. */
+void modern_report_init(struct unit_report *report, const struct member_position *p, enum unit_kind kind, struct arena *arena);
+bool modern_all_settled(const struct modern *s); /* every member is STABLE at the assignment's epoch */
+bool modern_is_gone(const struct modern *s);     /* no record is live */
 
 /* What the group's regular expressions matched, as recorded; borrowed. */
 struct regex_topics {

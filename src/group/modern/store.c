@@ -489,6 +489,11 @@ struct holding modern_target(const struct modern_slot *slot)
     return slot->target.held == NULL ? (struct holding){0} : slot->target.held->holding;
 }
 
+void modern_report_init(struct unit_report *report, const struct member_position *p, enum unit_kind kind, struct arena *arena)
+{
+    unit_report_init(report, units_join(p->assigned.kind[kind], p->revoking.kind[kind], arena), arena);
+}
+
 int32_t regexes_place(const struct modern *s, struct str regex, bool *ret_found)
 {
     int32_t low = 0, high = s->regex_count;

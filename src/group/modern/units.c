@@ -251,6 +251,68 @@ struct units unit_list_finish(struct unit_list *l)
     return (struct units){l->v, l->len};
 }
 
+/* ---- reported ------------------------------------------------------------------------------------------------------------------- */
+
+/* Where the first one is that is not before that unit. */
+static int32_t units_place(struct units set, struct str name, int32_t partition)
+{
+    struct unit wanted = {.name = name, .partition = partition};
+    int32_t low = 0, high = set.len;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (unit_cmp(&set.v[middle], &wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+void unit_report_init(struct unit_report *r, struct units known, struct arena *arena)
+{
+    *r = (struct unit_report){.known = known, .said = ARENA_NEW(arena, bool, known.len), .arena = arena};
+}
+
+void unit_report_add(struct unit_report *r, struct str name, const int32_t *partitions, int32_t count)
+{
+    const struct unit *v = r->known.v;
+    int32_t first = units_place(r->known, name, INT32_MIN), end = units_place(r->known, name, INT32_MAX);
+    end += end < r->known.len && str_eq(v[end].name, name) ? 1 : 0;
+    for (int32_t i = 0; i < count; i++) {
+        int32_t low = first, high = end;
+        while (low < high) {
+            int32_t middle = low + (high - low) / 2;
+            if (v[middle].partition < partitions[i]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (low < end && v[low].partition == partitions[i]) {
+            r->said[low] = true;
+        } else if (!r->strange) {
+            r->strange = true;
+            r->stranger = (struct unit){.name = name, .partition = partitions[i]};
+        }
+    }
+}
+
+struct units unit_report_finish(struct unit_report *r)
+{
+    struct unit_list list;
+    unit_list_init(&list, r->arena);
+    for (int32_t i = 0; i < r->known.len; i++) {
+        if (r->said[i]) {
+            unit_list_add(&list, r->known.v[i].name, r->known.v[i].partition, 0);
+        }
+    }
+    if (r->strange) {
+        unit_list_add(&list, r->stranger.name, r->stranger.partition, 0);
+    }
+    return unit_list_finish(&list);
+}
+
 /* ---- kept ---------------------------------------------------------------------------------------------------------------------- */
 
 /* One text for all units that follow each other with the same name. */

@@ -49,6 +49,19 @@ void unit_list_init(struct unit_list *l, struct arena *arena);
 void unit_list_add(struct unit_list *l, struct str name, int32_t partition, int32_t epoch); /* the name is borrowed */
 struct units unit_list_finish(struct unit_list *l);
 
+/* What a member says it has, held against what it may have (known): of any other units one stands for all, so that a report of millions takes no more memory
+ * than `known` does, and no sorting. Add in any order, then finish. */
+struct unit_report {
+    struct units known;
+    bool *said; /* by place in known */
+    struct unit stranger;
+    bool strange; /* there is one */
+    struct arena *arena;
+};
+void unit_report_init(struct unit_report *r, struct units known, struct arena *arena);
+void unit_report_add(struct unit_report *r, struct str name, const int32_t *partitions, int32_t count); /* the name is borrowed */
+struct units unit_report_finish(struct unit_report *r);
+
 /* A copy with its names in one block of the pool, immutable and counted. */
 struct held {
     int32_t references;

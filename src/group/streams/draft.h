@@ -53,8 +53,8 @@ static inline struct sender sender_of(const heartbeat_request *r)
 void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch);
 void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
 void sender_replace(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch);
-/* What the sender says it has; NULL: it does not say. */
-const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r);
+/* What the sender says it has, of what it may have by that position; NULL: it does not say. */
+const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r, const struct member_position *p);
 void sender_report_offsets(struct draft *t, const heartbeat_request *r);
 
 /* ---- check.c: the request by itself -------------------------------------------------------------------------------------------------- */

@@ -106,7 +106,8 @@ static void beat(struct draft *t, const heartbeat_request *r)
     const struct modern_slot *slot = NULL;
     struct sender who = sender_of(r);
     struct refused refused = sender_find(t, &who, &slot);
-    const struct holding *owned = refused.error == KAFKA_NONE ? sender_owned(t, r) : NULL;
+    struct member_position position = slot == NULL ? (struct member_position){.state = MEMBER_STABLE} : modern_position(slot);
+    const struct holding *owned = refused.error == KAFKA_NONE ? sender_owned(t, r, &position) : NULL;
     refused = refused.error == KAFKA_NONE ? sender_check_epoch(t, &who, slot, owned) : refused;
     refused = refused.error == KAFKA_NONE ? heartbeat_check_owned(t, r, slot, owned) : refused;
     if (refused.error == KAFKA_NONE && slot->member->topology_epoch == TOPOLOGY_UNVERIFIED && draft_topology(t) != NULL) {

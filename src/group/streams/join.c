@@ -65,5 +65,5 @@ void heartbeat_join(struct draft *t, const heartbeat_request *r)
     }
     streams_draft_refresh(t);
     rule = streams_part(t)->topology_put && !t->is_new && t->was->topology != NULL ? RULE(JOIN_UPGRADE) : rule;
-    heartbeat_finish(t, r, sender_owned(t, r), rule);
+    heartbeat_finish(t, r, sender_owned(t, r, &t->before), rule);
 }

@@ -3,27 +3,26 @@
 
 /* ---- what it has -------------------------------------------------------------------------------------------------------------------- */
 
-static struct units units_of(const struct draft *t, const struct streams_group_heartbeat_request_task_ids_array *tasks)
+static struct units units_of(const struct draft *t, const struct member_position *p, enum unit_kind kind,
+                             const struct streams_group_heartbeat_request_task_ids_array *tasks)
 {
-    struct unit_list list;
-    unit_list_init(&list, t->d->arena);
+    struct unit_report report;
+    modern_report_init(&report, p, kind, t->d->arena);
     for (int32_t i = 0; i < tasks->len; i++) {
-        for (int32_t k = 0; k < tasks->v[i].partitions.len; k++) {
-            unit_list_add(&list, tasks->v[i].subtopology_id, tasks->v[i].partitions.v[k], 0);
-        }
+        unit_report_add(&report, tasks->v[i].subtopology_id, tasks->v[i].partitions.v, tasks->v[i].partitions.len);
     }
-    return unit_list_finish(&list);
+    return unit_report_finish(&report);
 }
 
-const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r)
+const struct holding *sender_owned(const struct draft *t, const heartbeat_request *r, const struct member_position *p)
 {
     if (r->active_tasks.len < 0) {
         return NULL;
     }
     struct holding *owned = ARENA_NEW(t->d->arena, struct holding, 1);
-    owned->kind[UNITS_ACTIVE] = units_of(t, &r->active_tasks);
-    owned->kind[UNITS_STANDBY] = units_of(t, &r->standby_tasks);
-    owned->kind[UNITS_WARMUP] = units_of(t, &r->warmup_tasks);
+    owned->kind[UNITS_ACTIVE] = units_of(t, p, UNITS_ACTIVE, &r->active_tasks);
+    owned->kind[UNITS_STANDBY] = units_of(t, p, UNITS_STANDBY, &r->standby_tasks);
+    owned->kind[UNITS_WARMUP] = units_of(t, p, UNITS_WARMUP, &r->warmup_tasks);
     return owned;
 }
 

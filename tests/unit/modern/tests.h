@@ -11,5 +11,6 @@
 int run_units_tests(void);
 int run_reconcile_tests(void);
 int run_settle_tests(void);
+int run_hostile_tests(void);
 
 #endif

@@ -193,6 +193,42 @@ static void holdings_go_kind_by_kind(void **state)
     arena_fini(&arena);
 }
 
+/* A report is what was said and is known, and one of the rest, whichever. */
+static void reports_are_held_against_what_is_known(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct prng p;
+    prng_seed(&p, 6);
+    arena_init(&arena, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct flags known_flags, said = {0};
+        struct units known = random_set(&p, &arena, &known_flags);
+        struct unit_report r;
+        bool strange = false;
+        unit_report_init(&r, known, &arena);
+        for (int adds = (int)prng_below(&p, 6); adds > 0; adds--) {
+            int32_t partitions[5];
+            int name = (int)prng_below(&p, NAMES), count = (int)prng_below(&p, 6);
+            for (int i = 0; i < count; i++) {
+                partitions[i] = (int32_t)prng_below(&p, PARTITIONS + 2) - 1;
+                bool known_one = partitions[i] >= 0 && partitions[i] < PARTITIONS && known_flags.in[name * PARTITIONS + partitions[i]];
+                strange = strange || !known_one;
+                if (known_one) {
+                    said.in[name * PARTITIONS + partitions[i]] = true;
+                }
+            }
+            unit_report_add(&r, names[name], partitions, count);
+        }
+        struct units report = unit_report_finish(&r);
+        struct units of_known = units_both(report, known, &arena);
+        assert_is(of_known, &said);
+        assert_int_equal(report.len - of_known.len, strange ? 1 : 0);
+        arena_clear(&arena);
+    }
+    arena_fini(&arena);
+}
+
 static void what_is_held_stands_alone(void **state)
 {
     (void)state;
@@ -229,8 +265,9 @@ static void what_is_held_stands_alone(void **state)
 int run_units_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_as_added),        cmocka_unit_test(many_are_sorted),           cmocka_unit_test(pairs_are_as_their_twins),
-        cmocka_unit_test(holdings_go_kind_by_kind), cmocka_unit_test(what_is_held_stands_alone),
+        cmocka_unit_test(sets_are_as_added),         cmocka_unit_test(many_are_sorted),
+        cmocka_unit_test(pairs_are_as_their_twins),  cmocka_unit_test(holdings_go_kind_by_kind),
+        cmocka_unit_test(what_is_held_stands_alone), cmocka_unit_test(reports_are_held_against_what_is_known),
     };
     return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }
