@@ -4,6 +4,7 @@
 #include <muster/regex.h>
 
 #include "../catalog/configs.h"
+#include "../names.h"
 
 static struct refused invalid(struct str text)
 {
@@ -109,6 +110,8 @@ struct refused consumer_check(const struct draft *t, const consumer_heartbeat *r
 static bool is_one_too_many(const struct draft *t, struct str regex)
 {
     int32_t most = t->d->op->settings->consumer.max_regexes, count = 0;
+    struct names seen;
+    names_init(&seen, t->d->arena, most > 0 ? t->was->member_count : 0);
     for (int32_t i = 0; most > 0 && i < t->was->slot_count; i++) {
         const struct modern_member *m = t->was->slots[i].member;
         if (m == NULL || str_is_null(m->regex)) {
@@ -117,11 +120,7 @@ static bool is_one_too_many(const struct draft *t, struct str regex)
         if (str_eq(m->regex, regex)) {
             return false;
         }
-        bool first = true;
-        for (int32_t k = 0; k < i && first; k++) {
-            first = t->was->slots[k].member == NULL || !str_eq(t->was->slots[k].member->regex, m->regex);
-        }
-        count += first ? 1 : 0;
+        count += names_add(&seen, bytes_of_str(m->regex), i) < 0 ? 1 : 0;
     }
     return most > 0 && count >= most;
 }

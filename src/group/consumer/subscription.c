@@ -100,7 +100,8 @@ static struct str_array names_of(const struct draft *t, const struct regex_table
         all.v[all.len++] = t->put->topics.v[i];
     }
     for (int32_t i = 0; i < regexes->len; i++) {
-        for (int32_t k = 0; k < regexes->v[i].topics.len && consumer_draft_has_regex(t, regexes->v[i].regex); k++) {
+        bool named = consumer_draft_has_regex(t, regexes->v[i].regex); /* looks through the members */
+        for (int32_t k = 0; named && k < regexes->v[i].topics.len; k++) {
             all.v[all.len++] = regexes->v[i].topics.v[k];
         }
     }
