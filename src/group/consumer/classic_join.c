@@ -2,6 +2,8 @@
  * tells here. What the member says it owns, in its subscription, is its report: it confirms what it was to give up. */
 #include "classic.h"
 
+#include "../names.h"
+
 static const struct join_group_request *request_of(const struct decision *d)
 {
     return d->op->request;
@@ -44,28 +46,41 @@ static int32_t rebalance_timeout_ms(const struct decision *d)
 
 /* ---- may it ------------------------------------------------------------------------------------------------------------------------------ */
 
-/* How many of the classic members support the protocol. */
-static int32_t supporters(const struct modern *s, struct str protocol)
+/* How many of the classic members support the sender's protocols, each: one look at all they have, for they may have thousands. A member that names one twice
+ * counts once. */
+struct support {
+    struct names wanted;     /* the sender's protocols, by their places */
+    int32_t *count, *newest; /* of each; the newest slot that was counted, from 1 */
+};
+
+static void count_support(struct support *c, const struct modern *s)
 {
-    int32_t count = 0;
     for (int32_t i = 0; i < s->slot_count; i++) {
         const struct modern_member *m = s->slots[i].member;
-        int32_t k = 0;
-        while (m != NULL && k < m->protocol_count && !str_eq(m->protocols[k].name, protocol)) {
-            k++;
+        for (int32_t k = 0; m != NULL && k < m->protocol_count; k++) {
+            int32_t at = names_find(&c->wanted, bytes_of_str(m->protocols[k].name));
+            if (at >= 0 && c->newest[at] != i + 1) {
+                c->newest[at] = i + 1;
+                c->count[at]++;
+            }
         }
-        count += m != NULL && k < m->protocol_count ? 1 : 0;
     }
-    return count;
 }
 
 /* As in a classic group: all members, the sender itself as it is among them, support one of those it brings. */
 static bool protocols_fit(const struct decision *d, const struct modern *s)
 {
     const struct join_group_request *r = request_of(d);
+    int32_t len = r->protocols.len;
+    struct support c = {.count = ARENA_NEW(d->arena, int32_t, len), .newest = ARENA_NEW(d->arena, int32_t, len)};
     bool fit = false;
-    for (int32_t i = 0; i < r->protocols.len && !fit; i++) {
-        fit = supporters(s, r->protocols.v[i].name) == s->classic_count;
+    names_init(&c.wanted, d->arena, len);
+    for (int32_t i = 0; i < len; i++) {
+        names_add(&c.wanted, bytes_of_str(r->protocols.v[i].name), i);
+    }
+    count_support(&c, s);
+    for (int32_t i = 0; i < len && !fit; i++) {
+        fit = c.count[i] == s->classic_count;
     }
     return fit && str_eq(r->protocol_type, STR("consumer"));
 }

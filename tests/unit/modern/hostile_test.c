@@ -2,6 +2,7 @@
 #include "tests.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <muster/group.h>
 
@@ -180,11 +181,87 @@ static void a_large_classic_group_is_converted(void **state)
     world_fini(&w);
 }
 
+/* ---- a classic member of a consumer group has thousands of protocols ------------------------------------------------------------------------ */
+
+enum { PROTOCOLS = 20000, CLASSIC_MEMBERS = 4 };
+
+static struct str protocol_name(char letter, int32_t number, struct arena *arena)
+{
+    return arena_printf(arena, "%c%05d", letter, (int)number);
+}
+
+static void add_classic_members(struct world *w, struct arena *arena)
+{
+    struct consumer_group_member_metadata_value_classic_protocol *protocols =
+        ARENA_NEW(arena, struct consumer_group_member_metadata_value_classic_protocol, PROTOCOLS);
+    for (int32_t i = 0; i < PROTOCOLS; i++) {
+        protocols[i].name = protocol_name('p', i, arena);
+        protocols[i].metadata = (struct bytes){(const uint8_t *)"", 0};
+    }
+    struct consumer_group_member_metadata_value_classic_member_metadata classic = {.session_timeout_ms = 60000,
+                                                                                   .supported_protocols = {protocols, PROTOCOLS}};
+    for (int32_t i = 0; i < CLASSIC_MEMBERS; i++) {
+        struct consumer_group_member_metadata_key key = {.group_id = STR("g"), .member_id = protocol_name('c', i, arena)};
+        struct consumer_group_member_metadata_value value;
+        wire_init(&wire_consumer_group_member_metadata_value, &value);
+        value.classic_member_metadata = &classic;
+        struct record record = wire_record_encode(RECORD_CONSUMER_GROUP_MEMBER_METADATA, &key, 0, &value, arena);
+        world_apply(w, &record, 1);
+    }
+}
+
+/* The error of a join with protocols of those names. */
+static int16_t join_with(struct world *w, char letter, struct arena *arena)
+{
+    struct join_group_request r;
+    struct group_out out;
+    wire_init(&wire_join_group_request, &r);
+    r.group_id = STR("g");
+    r.member_id = STR("stranger");
+    r.group_instance_id = STR_NULL;
+    r.protocol_type = STR("consumer");
+    r.session_timeout_ms = r.rebalance_timeout_ms = 60000;
+    r.protocols.v = ARENA_NEW(arena, struct join_group_request_protocol, PROTOCOLS);
+    r.protocols.len = PROTOCOLS;
+    for (int32_t i = 0; i < PROTOCOLS; i++) { /* what all have comes last */
+        r.protocols.v[i].name = protocol_name(i == PROTOCOLS - 1 ? letter : 'q', i, arena);
+        r.protocols.v[i].metadata = (struct bytes){(const uint8_t *)"\0\0\0\0\0\0\377\377\377\377", 10};
+    }
+    struct group_op op = {.kind = GROUP_JOIN, .api_version = 9, .group_id = r.group_id, .request = &r};
+    op.clock_ms = w->now_ms;
+    op.next_index = w->index + 1;
+    op.topics = &w->topics;
+    op.settings = &w->settings;
+    op.catalog = w->shard0;
+    group_decide(w->set, &op, arena, &out);
+    return out.error;
+}
+
+static void joins_with_thousands_of_protocols(void **state)
+{
+    (void)state;
+    struct world w;
+    struct arena arena;
+    int16_t error;
+    init(&w, 8);
+    arena_init(&arena, 0);
+    struct consumer_group_heartbeat_request r = joining("new");
+    cost(&w, &r, &error);
+    add_classic_members(&w, &arena);
+    clock_t begun = clock();
+    assert_int_equal(join_with(&w, 'q', &arena), 23);
+    assert_int_equal(join_with(&w, 'p', &arena), 0);
+    assert_in_range((clock() - begun) * 1000 / CLOCKS_PER_SEC, 0, 1000); /* each with each took ten times that, and more */
+    arena_fini(&arena);
+    world_fini(&w);
+}
+
 int run_hostile_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_of_a_million_partitions),
         cmocka_unit_test(a_large_classic_group_is_converted),
+        cmocka_unit_test(joins_with_thousands_of_protocols),
     };
     return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
 }
