@@ -35,6 +35,7 @@ struct group_settings {
     int32_t max_session_timeout_ms;              /* 1800000 */
     int32_t new_member_join_timeout_ms;          /* 300000: a member of a first join that has not been answered */
     int32_t group_max_size;                      /* group.max.size */
+    int32_t max_protocols;                       /* muster.classic.max.protocols: that one JoinGroup may name; 0: no bound */
     int32_t offset_metadata_max_bytes;           /* 4096 */
     int64_t offsets_retention_ms;                /* offsets.retention.minutes */
     int32_t default_partitions;                  /* num.partitions */

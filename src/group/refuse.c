@@ -132,13 +132,21 @@ static const void *refuse_group_delete(const struct refusal *f)
     return answer;
 }
 
-/* ---- streams groups ------------------------------------------------------------------------------------------------------- */
+/* ---- groups of the new protocols -------------------------------------------------------------------------------------------- */
+
+/* Their clients show it to people. */
+static struct str text_of(int16_t error)
+{
+    return error == KAFKA_UNKNOWN_SERVER_ERROR ? STR("The change does not fit into one entry of the log. See the log of the coordinator.")
+                                               : STR_NULL;
+}
 
 static const void *refuse_streams_heartbeat(const struct refusal *f)
 {
     struct streams_group_heartbeat_response *answer = ARENA_NEW(f->arena, struct streams_group_heartbeat_response, 1);
     wire_init(&wire_streams_group_heartbeat_response, answer);
     answer->error_code = f->error;
+    answer->error_message = text_of(f->error);
     return answer;
 }
 
@@ -202,6 +210,7 @@ static const void *refuse_consumer_heartbeat(const struct refusal *f)
     struct consumer_group_heartbeat_response *answer = ARENA_NEW(f->arena, struct consumer_group_heartbeat_response, 1);
     wire_init(&wire_consumer_group_heartbeat_response, answer);
     answer->error_code = f->error;
+    answer->error_message = text_of(f->error);
     return answer;
 }
 

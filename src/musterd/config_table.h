@@ -90,6 +90,8 @@ INT32(group_max_session_timeout_ms, "group.max.session.timeout.ms", 1800000, 1, 
       "A member that asks for a longer session timeout is refused.")
 INT32(group_max_size, "group.max.size", 2147483647, 1, 2147483647, NONE,
       "Members one group may have.")
+INT32(max_protocols, "muster.classic.max.protocols", 100, 1, 10000, NONE,
+      "Protocols (assignors) that one JoinGroup may name. Each is compared with those of all other members, so the work grows with their square.")
 INT32(new_member_join_timeout_ms, "muster.classic.new.member.join.timeout.ms", 300000, 1000, 2147483647, NONE,
       "How long a new member may wait for its first join to be answered before it is dropped. Kafka has the same limit as a constant.")
 BOOL(classic_commit_owned_only, "muster.classic.commit.owned.only", false, NONE,

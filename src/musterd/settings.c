@@ -72,6 +72,7 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .max_session_timeout_ms = c->group_max_session_timeout_ms,
         .new_member_join_timeout_ms = c->new_member_join_timeout_ms,
         .group_max_size = c->group_max_size,
+        .max_protocols = c->max_protocols,
         .offset_metadata_max_bytes = c->offset_metadata_max_bytes,
         .offsets_retention_ms = (int64_t)c->offsets_retention_minutes * 60 * 1000,
         .default_partitions = c->num_partitions,

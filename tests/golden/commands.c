@@ -652,6 +652,7 @@ static void set_one(struct group_settings *s, const char *name, int32_t n)
     } settings[] = {
         {"initial_delay", &s->initial_rebalance_delay_ms, NULL, NULL},
         {"group_max_size", &s->group_max_size, NULL, NULL},
+        {"max_protocols", &s->max_protocols, NULL, NULL},
         {"max_groups", NULL, &s->max_groups, NULL},
         {"max_members", NULL, &s->max_members, NULL},
         {"max_bytes", NULL, &s->max_state_bytes, NULL},

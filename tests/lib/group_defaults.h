@@ -63,6 +63,7 @@ static inline struct group_settings group_defaults(void)
         .max_session_timeout_ms = 1800000,
         .new_member_join_timeout_ms = 300000,
         .group_max_size = INT32_MAX,
+        .max_protocols = 100,
         .offset_metadata_max_bytes = 4096,
         .offsets_retention_ms = 604800000,
         .default_partitions = 1,

@@ -468,6 +468,8 @@ void classic_decide_join(struct decision *d)
         refuse(d, RULE(JOIN_NO_GROUP_ID), KAFKA_INVALID_GROUP_ID, r->member_id);
     } else if (r->session_timeout_ms < s->min_session_timeout_ms || r->session_timeout_ms > s->max_session_timeout_ms) {
         refuse(d, RULE(JOIN_SESSION_TIMEOUT), KAFKA_INVALID_SESSION_TIMEOUT, r->member_id);
+    } else if (s->max_protocols > 0 && r->protocols.len > s->max_protocols) {
+        refuse(d, RULE(JOIN_PROTOCOLS), KAFKA_INCONSISTENT_GROUP_PROTOCOL, r->member_id);
     } else if (is_modern_with_members(g) && group_type(g) == GROUP_CONSUMER) {
         consumer_classic_join(d, g);
     } else if (is_modern_with_members(g)) {

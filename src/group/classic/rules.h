@@ -8,6 +8,7 @@
     X(JOIN_SESSION_TIMEOUT, "join: session timeout out of bounds")                                                                         \
     X(JOIN_NO_GROUP, "join: member id for an unknown group")                                                                               \
     X(JOIN_OTHER_TYPE, "join: group of another type")                                                                                      \
+    X(JOIN_PROTOCOLS, "join: too many protocols")                                                                                          \
     X(JOIN_BUDGET, "join: no room in the shard")                                                                                           \
     X(JOIN_GROUP_FULL, "join: group is full")                                                                                              \
     X(JOIN_PROTOCOL, "join: inconsistent protocol")                                                                                        \
