@@ -12,5 +12,6 @@ int main(void)
     failed += run_modern_store_tests();
     failed += run_streams_tests();
     failed += run_mixed_tests();
+    failed += run_embedded_tests();
     return failed;
 }

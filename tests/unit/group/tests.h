@@ -17,6 +17,7 @@ int run_consumer_records_tests(void);
 int run_modern_store_tests(void);
 int run_streams_tests(void);
 int run_mixed_tests(void);
+int run_embedded_tests(void);
 int run_classic_tests(void);
 
 #endif
