@@ -153,13 +153,20 @@ class ConsumerLife(Life):
         # that one joins who wants nothing: 4.4.0 may give it something all the same, and then not
         return member
 
-    def joined(self, member):
-        """An expression that the group does not know is looked up beside the heartbeat, by Kafka ten seconds after the last time."""
+    def epochs_before(self):
+        return {side.name: max(1, self.group_epoch(side)) for side in self.sides} if self.kind == "regex" else None
+
+    def joined(self, member, before):
+        first = member.assignor == "range" and all(m.assignor is None for m in self.members.values() if m is not member)
+        self.look_up(member, before, member.regex or first)
+
+    def look_up(self, member, before, moved):
+        """An expression that the group does not know is looked up beside the heartbeat, by Kafka ten seconds after the last time. That
+        is an epoch; moved: the heartbeat was one, too, for names, or an assignor that nobody had named."""
         if member.regex is None or not member.wants or self.known:
             return
-        before = {s.name: s.seats[member.name].epoch for s in self.sides}
         deadline = time.monotonic() + 25
-        while any(self.group_epoch(side) <= before[side.name] for side in self.sides):
+        while any(self.group_epoch(side) <= before[side.name] + bool(moved) for side in self.sides):
             if time.monotonic() > deadline:
                 raise Differs(f"the expression of {member.name} is not looked up")
             time.sleep(0.3)
@@ -204,9 +211,10 @@ class ConsumerLife(Life):
         if not m or self.kind == "spread":
             return False
         m.wants = not m.wants
+        before = self.epochs_before()
         self.heartbeat(m.name, f"wants {'its topics' if m.wants else 'nothing'}",
                        lambda side, seat: {**self.base(m, seat), **self.subscription(m, side)}, reshapes=True)
-        self.joined(m)
+        self.look_up(m, before, m.regex)
         self.unlearn()
         return True
 

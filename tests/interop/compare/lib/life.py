@@ -202,13 +202,17 @@ class Life:
         self.members[member.name] = member
         for side in self.sides:
             side.seats[member.name] = self.Seat()
+        before = self.epochs_before()
         code = self.heartbeat(member.name, f"joins {member}", lambda side, seat: self.join_fields(member, side), joined=True)
         if code:
             raise Differs(f"a join is refused by both sides with {code}")
-        self.joined(member)
+        self.joined(member, before)
         return True
 
-    def joined(self, member):
+    def epochs_before(self):
+        """What joined() wants to know of the group as it was."""
+
+    def joined(self, member, before):
         """A member was let in, or came back."""
 
     def pick(self, away=None, instance=None):
@@ -303,12 +307,13 @@ class Life:
             side.seats[m.name] = self.Seat()
             side.seats[m.name].held = set(before[side.name])
         m.away = False
+        epochs = self.epochs_before()
         self.heartbeat(m.name, f"comes back as {m.instance}, was {old}", lambda side, seat: self.join_fields(m, side),
                        joined=True, quiet=quiet)
         for side in self.sides:
             seat = side.seats[m.name]
             seat.since = {task: 0 if task in before[side.name] else epoch for task, epoch in seat.since.items()}
-        self.joined(m)
+        self.joined(m, epochs)
 
     def changed_away(self, m):
         """What may be another when a static member comes back."""
