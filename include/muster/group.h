@@ -75,6 +75,7 @@ struct group_settings {
         bool upgrade, downgrade;                 /* group.consumer.migration.policy: what classic groups may become, and consumer groups */
         int32_t max_subscribed_topics;           /* bound of what one member may name: muster.group.max.subscribed.topics */
         int32_t max_regexes;                     /* of one group */
+        int32_t assign_inline_cost;              /* an assignment that costs more is made by a job; 0: what takes about a millisecond */
         int32_t min_session_timeout_ms, max_session_timeout_ms, min_heartbeat_interval_ms, max_heartbeat_interval_ms;
         int32_t min_assignment_interval_ms, max_assignment_interval_ms;
     } consumer;

@@ -30,7 +30,7 @@ struct group_check {
 };
 
 struct sim_check {
-    struct group_check groups[SIM_GROUPS_MAX];
+    struct group_check groups[SIM_REGISTERS];
     uint64_t *hashes[SIM_SHARDS];
     size_t hash_cap[SIM_SHARDS]; /* by index; 0: not seen */
     int64_t next_value;
@@ -57,7 +57,7 @@ void check_init(struct sim *sim)
 
 void check_free(struct sim *sim)
 {
-    for (int g = 0; g < SIM_GROUPS_MAX; g++) {
+    for (int g = 0; g < SIM_REGISTERS; g++) {
         struct group_check *group = &sim->check->groups[g];
         for (int p = 0; p < SIM_PARTITIONS; p++) {
             free(group->partitions[p].v);

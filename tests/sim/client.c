@@ -69,6 +69,8 @@ struct sim_client {
     int64_t sent_us;
     int32_t partition;
     int64_t value; /* of the commit or fetch under way */
+    const char *topic;
+    char topic_name[SIM_ID_MAX];
     bool leaving, final_read, final_done;
     bool stray;   /* the request under way is one of a generation that is over: it may not be fine */
     bool created; /* admin: the topic exists */
@@ -306,7 +308,7 @@ static void send_fetch(struct sim_client *c, int32_t partition)
     m->member_epoch = -1;
     m->topics.v = ARENA_NEW(&r->arena, struct offset_fetch_request_topics, 1);
     m->topics.len = 1;
-    m->topics.v[0].name = STR(SIM_TOPIC);
+    m->topics.v[0].name = own(r, c->topic);
     m->topics.v[0].partition_indexes.v = ARENA_NEW(&r->arena, int32_t, 1);
     m->topics.v[0].partition_indexes.v[0] = partition;
     m->topics.v[0].partition_indexes.len = 1;
@@ -625,10 +627,21 @@ static uint32_t group_of(const struct sim *sim, uint32_t number)
     return kind_of(number) == CLIENT_COMMITTER ? sim->options.groups + (number / 6) % 2 : number % sim->options.groups;
 }
 
+/* Those behind the classic groups are consumer groups, which are read at the end. */
+static void name_group(struct sim_client *c)
+{
+    c->topic = SIM_TOPIC;
+    snprintf(c->group_id, SIM_ID_MAX, "group-%u", c->group);
+    if (c->group < SIM_GROUPS_MAX)
+        return;
+    snprintf(c->group_id, SIM_ID_MAX, "consumer-%u", c->group - SIM_GROUPS_MAX);
+    c->topic = consumer_topic(c->group - SIM_GROUPS_MAX, 0, c->topic_name);
+}
+
 void clients_start(struct sim *sim)
 {
     /* One more for each final read. */
-    size_t count = sim->options.clients + SIM_GROUPS_MAX * SIM_PARTITIONS;
+    size_t count = sim->options.clients + SIM_REGISTERS * SIM_PARTITIONS;
     sim->clients = calloc(count, sizeof(*sim->clients));
     MUSTER_CHECK(sim->clients != NULL && sim->options.groups + 3 <= SIM_GROUPS_MAX);
     for (uint32_t i = 0; i < count; i++) {
@@ -642,7 +655,7 @@ void clients_start(struct sim *sim)
             c->group = (i - sim->options.clients) / SIM_PARTITIONS;
             c->partition = (int32_t)((i - sim->options.clients) % SIM_PARTITIONS);
         }
-        snprintf(c->group_id, SIM_ID_MAX, "group-%u", c->group);
+        name_group(c);
         snprintf(c->client_id, SIM_ID_MAX, "client-%u", i);
         if (c->kind == CLIENT_STATIC)
             snprintf(c->instance_id, SIM_ID_MAX, "instance-%u", i);
@@ -682,7 +695,7 @@ bool clients_settled(struct sim *sim, char *why, size_t why_len)
 
 void clients_final_reads(struct sim *sim)
 {
-    for (uint32_t i = 0; i < SIM_GROUPS_MAX * SIM_PARTITIONS; i++) {
+    for (uint32_t i = 0; i < SIM_REGISTERS * SIM_PARTITIONS; i++) {
         struct sim_client *c = &sim->clients[sim->options.clients + i];
         c->final_read = true;
         think_at(c, sim->now_us + 1 + i);

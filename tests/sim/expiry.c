@@ -75,6 +75,8 @@ void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *o
         heard_of(n, shard, ((const struct heartbeat_request *)op->request)->member_id);
     if (op->kind == GROUP_STREAMS_HEARTBEAT && out->error == 0)
         heard_of(n, shard, ((const struct streams_group_heartbeat_request *)op->request)->member_id);
+    if (op->kind == GROUP_CONSUMER_HEARTBEAT && out->error == 0)
+        heard_of(n, shard, ((const struct consumer_group_heartbeat_response *)out->answer)->member_id);
     if (op->kind != GROUP_TIMER || op->timer.kind != GROUP_TIMER_SESSION || out->records.len == 0)
         return;
     const struct sim_heard *h = find(n, op->timer.member_id);

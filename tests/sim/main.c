@@ -38,6 +38,23 @@ static const struct {
     {"streams_not_ready", 500},
     {"streams_fenced", 10},
     {"streams_given", 1500},
+    {"streams_strays", 600},
+    {"consumer_moves", 2500},
+    {"consumer_fenced", 100},
+    {"consumer_strays", 1000},
+    {"consumer_full", 5000},
+    {"consumer_changes", 600},
+    {"consumer_commits", 8000},
+    {"consumer_stale", 1000},
+    {"consumer_fetches", 3000},
+    {"consumer_looks", 1000},
+    {"consumer_describes", 30000},
+    {"consumer_classic_joins", 3000},
+    {"consumer_assigned", 300},
+    {"consumer_resolved", 300},
+    {"upgrades", 100},
+    {"downgrades", 80},
+    {"members_compared", 70000},
 };
 
 static uint64_t total_of(const struct sim_totals *totals, const char *name)

@@ -172,8 +172,10 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
     sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
     expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
-    if (role == REPLICA_SERVING)
+    if (role == REPLICA_SERVING) {
         streams_look(n, shard);
+        consumers_look(n, shard);
+    }
 }
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
 {
@@ -267,47 +269,71 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
 {
     struct sim_node *n = ctx;
     expiry_decided(n, shard, op, out);
-    streams_decided(n, op, out);
-    if (op->kind == GROUP_RETENTION && out->records.len > 0)
+    if (op->kind == GROUP_RETENTION && out->records.len > 0) {
         check_group_gone(n->sim, op->group_id);
-    bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE ||
+        streams_gone(n->sim, op->group_id);
+        consumers_gone(n->sim, op->group_id);
+    }
+    consumers_decided(n, shard, op, out);
+    if ((op->kind == GROUP_STREAMS_HEARTBEAT || op->kind == GROUP_CONSUMER_HEARTBEAT) && out->records.len > 0)
+        sim_say(n->sim, "node=%u group=%.*s op=%s rule=\"%s\" records=%zu%s", n->id, STR_ARG(op->group_id), group_op_name(op->kind),
+                out->rule, out->records.len, out->assign ? " wants a job" : "");
+    bool told = op->kind == GROUP_TIMER || op->kind == GROUP_TAKEOVER || op->kind == GROUP_LEAVE || op->kind == GROUP_JOB_DONE ||
                 (op->kind == GROUP_JOIN && out->records.len > 0);
     if (told)
         sim_say(n->sim, "node=%u shard=%u group=%.*s op=%s member=%.*s rule=\"%s\" records=%zu", n->id, shard, STR_ARG(op->group_id),
                 group_op_name(op->kind), STR_ARG(op->timer.member_id), out->rule, out->records.len);
 }
 
+static struct group_settings settings_of(const struct sim_node *n)
+{
+    return (struct group_settings){.initial_rebalance_delay_ms = 100,
+                                   .min_session_timeout_ms = 500,
+                                   .max_session_timeout_ms = 60000,
+                                   .new_member_join_timeout_ms = 5000,
+                                   .group_max_size = 100,
+                                   .offset_metadata_max_bytes = 4096,
+                                   .offsets_retention_ms = 3600000,
+                                   .default_partitions = 1,
+                                   .default_replication_factor = 1,
+                                   .max_partitions_per_topic = 1000,
+                                   .max_topics = 1000,
+                                   .node_count = (int32_t)n->sim->options.nodes,
+                                   .max_groups = 100000,
+                                   .max_members = 100000,
+                                   .max_state_bytes = 1 << 30,
+                                   .streams = {.session_timeout_ms = SIM_SESSION_MS,
+                                               .heartbeat_interval_ms = 300,
+                                               .assignment_interval_ms = 200,
+                                               .initial_rebalance_delay_ms = 100,
+                                               .max_size = 100,
+                                               .num_standby_replicas = SIM_STANDBYS,
+                                               .acceptable_recovery_lag = 10,
+                                               .task_offset_interval_ms = 1000,
+                                               .rack_aware_assignment_tags = STR(""),
+                                               .assignor_offload = true,
+                                               .initialize_timeout_ms = -1,
+                                               .max_subtopologies = 100,
+                                               .max_topology_topics = 100},
+                                   .consumer = {.session_timeout_ms = SIM_SESSION_MS,
+                                                .heartbeat_interval_ms = 300,
+                                                .assignment_interval_ms = 200,
+                                                .max_size = 100,
+                                                .assignors = STR("uniform,range"),
+                                                .assignor_offload = true,
+                                                .regex_refresh_interval_ms = 600000,
+                                                .upgrade = true,
+                                                .downgrade = true,
+                                                .max_subscribed_topics = 100,
+                                                .max_regexes = 100,
+                                                .assign_inline_cost = SIM_INLINE_COST},
+                                   .adaptive = {.enabled = true, .floor_ms = SIM_BEAT_FLOOR_MS, .rate = 100}};
+}
+
 static void make_coord(struct sim_node *n)
 {
     struct coord_options options = {
-        .settings = {.initial_rebalance_delay_ms = 100,
-                     .min_session_timeout_ms = 500,
-                     .max_session_timeout_ms = 60000,
-                     .new_member_join_timeout_ms = 5000,
-                     .group_max_size = 100,
-                     .offset_metadata_max_bytes = 4096,
-                     .offsets_retention_ms = 3600000,
-                     .default_partitions = 1,
-                     .default_replication_factor = 1,
-                     .max_partitions_per_topic = 1000,
-                     .max_topics = 1000,
-                     .node_count = (int32_t)n->sim->options.nodes,
-                     .max_groups = 100000,
-                     .max_members = 100000,
-                     .max_state_bytes = 1 << 30,
-                     .streams = {.session_timeout_ms = SIM_SESSION_MS,
-                                 .heartbeat_interval_ms = 300,
-                                 .assignment_interval_ms = 200,
-                                 .initial_rebalance_delay_ms = 100,
-                                 .max_size = 100,
-                                 .num_standby_replicas = SIM_STANDBYS,
-                                 .acceptable_recovery_lag = 10,
-                                 .task_offset_interval_ms = 1000,
-                                 .rack_aware_assignment_tags = STR(""),
-                                 .assignor_offload = true,
-                                 .initialize_timeout_ms = -1,
-                                 .max_subtopologies = 100,
-                                 .max_topology_topics = 100}},
+        .settings = settings_of(n),
         .shard_count = SIM_SHARDS,
         .entry_max_bytes = 1 << 20,
         .election_timeout_us = SIM_ELECTION_US,

@@ -61,7 +61,7 @@ static void given(struct sim_request *r)
         for (int i = 0; i < STORES; i++) {
             char topic[SIM_ID_MAX];
             snprintf(topic, sizeof(topic), "given-store-%d", i);
-            streams_delete_topic(sim, topic);
+            chore_add(&sim->streams->admin, CHORE_DELETE, topic, 0, 0);
         }
         break;
     default:

@@ -123,7 +123,13 @@ static void make_identity(struct sim *sim)
 
 static bool settled(struct sim *sim, char *why, size_t why_len)
 {
-    return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len);
+    if (!streams_idle(sim) || !consumers_idle(sim)) {
+        snprintf(why, why_len, "an administrator has still something to do");
+        return false;
+    }
+    if (sim->healed_at_us == 0)
+        sim->healed_at_us = sim->now_us;
+    return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len) && consumers_settled(sim, why, why_len);
 }
 
 /* After the faults: everybody is up, and every group must settle. Then every offset is read once more. */
@@ -143,6 +149,8 @@ static void settle(struct sim *sim)
     }
     clients_final_reads(sim);
     run_until(sim, sim->now_us + 5000000);
+    if (!sim->failed)
+        consumers_check_calm(sim);
 }
 
 bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint64_t *ret_hash, char failure[512])
@@ -161,6 +169,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     errands_init(sim);
     clients_start(sim);
     streams_start(sim);
+    consumers_start(sim);
     if (options->faults)
         faults_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
@@ -174,6 +183,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     }
     free(sim->clients);
     streams_fini(sim);
+    consumers_fini(sim);
     errands_fini(sim);
     check_free(sim);
 #define X(name) totals->name += sim->totals.name;

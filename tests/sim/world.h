@@ -10,10 +10,15 @@
 #include "mem_port.h"
 
 enum { SIM_NODES_MAX = 5, SIM_SHARDS = 4, SIM_PARTITIONS = 6, SIM_GROUPS_MAX = 8, SIM_CLIENTS_MAX = 48, SIM_ID_MAX = 80 };
-enum { SIM_STREAMS_GROUPS = 4, SIM_STREAMS_MEMBERS = 16, SIM_CREATIONS_MAX = 128 };
+enum { SIM_STREAMS_GROUPS = 4, SIM_STREAMS_MEMBERS = 16, SIM_CREATIONS_MAX = 128, SIM_TOPICS_MAX = 512 };
+enum { SIM_CONSUMER_GROUPS = 5, SIM_CONSUMER_MEMBERS = 20, SIM_REGISTERS = SIM_GROUPS_MAX + SIM_CONSUMER_GROUPS };
+/* Members that are not settled are asked to heartbeat that soon. */
+enum { SIM_BEAT_FLOOR_MS = 60 };
 /* A broker-wide number of standby tasks that no process count reaches: it counts for the cost of an assignment, so that groups with a dozen tasks and more
  * are assigned by jobs, smaller ones within a decision. */
 enum { SIM_STANDBYS = 400 };
+/* Assignments of consumer groups that cost more are made by jobs: those of the group with many partitions. */
+enum { SIM_INLINE_COST = 16 };
 enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_ELECTION_US = 300000 };
 
 #define SIM_TOPIC "orders"
@@ -38,7 +43,11 @@ struct sim_event {
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
-    X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_not_ready) X(streams_looks) X(streams_describes) X(streams_given)
+    X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_strays) X(streams_not_ready) X(streams_looks) \
+    X(streams_describes) X(streams_given) \
+    X(consumer_joins) X(consumer_beats) X(consumer_moves) X(consumer_fenced) X(consumer_strays) X(consumer_full) \
+    X(consumer_changes) X(consumer_commits) X(consumer_stale) X(consumer_fetches) X(consumer_looks) X(consumer_describes) \
+    X(consumer_classic_joins) X(consumer_assigned) X(consumer_resolved) X(upgrades) X(downgrades) X(members_compared)
 /* clang-format on */
 struct sim_totals {
 #define X(name) uint64_t name;
@@ -105,6 +114,11 @@ struct sim_client;
 struct sim_check;
 struct sim_creation;
 struct sim_streams;
+struct sim_consumers;
+struct sim_topic { /* one that was seen; by its number */
+    struct uuid id;
+    int64_t seen_us;
+};
 
 struct sim {
     struct sim_options options;
@@ -118,12 +132,16 @@ struct sim {
     struct sim_client *clients;
     struct sim_check *check;
     struct sim_streams *streams;
+    struct sim_consumers *consumers;
     struct sim_creation *creations;
     uint64_t next_creation;
     struct sim_totals totals;
     struct store_identity identity; /* of node 1; others differ in id and incarnation */
     uint64_t hash;
-    bool healing; /* faults are over */
+    bool healing;         /* faults are over */
+    int64_t healed_at_us; /* and nothing is left to be done to topics; 0: not yet */
+    struct sim_topic topics[SIM_TOPICS_MAX];
+    uint32_t topics_seen;
     bool failed;
     char failure[512];
 };
@@ -188,9 +206,21 @@ void errands_create_topics(void *ctx, uint64_t token, const struct create_topics
 /* streams.c, streams_check.c: applications of Kafka Streams, the topics they need, and who looks at them */
 void streams_start(struct sim *sim);
 void streams_fini(struct sim *sim);
+bool streams_idle(const struct sim *sim); /* its topics are as they shall be */
 bool streams_settled(struct sim *sim, char *why, size_t why_len);
-void streams_look(struct sim_node *n, uint32_t shard); /* it has just taken office */
-void streams_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
+void streams_look(struct sim_node *n, uint32_t shard);   /* it has just taken office */
+void streams_gone(struct sim *sim, struct str group_id); /* the group is removed */
+
+/* consumer.c, consumer_check.c: consumers of the new protocol, and of the classic one in the same groups */
+void consumers_start(struct sim *sim);
+void consumers_fini(struct sim *sim);
+bool consumers_idle(const struct sim *sim);
+bool consumers_settled(struct sim *sim, char *why, size_t why_len);
+void consumers_check_calm(struct sim *sim);
+void consumers_look(struct sim_node *n, uint32_t shard);
+void consumers_gone(struct sim *sim, struct str group_id);
+void consumers_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
+const char *consumer_topic(uint32_t group, uint32_t topic, char name[SIM_ID_MAX]); /* 0: the one that stays */
 
 /* expiry.c: a session ends only after the member was silent for all of it, by a clock that stands still while a node cannot know. */
 void expiry_turn(struct sim_node *n);                   /* a turn begins */

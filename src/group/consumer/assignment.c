@@ -238,14 +238,16 @@ void consumer_draft_assign(struct draft *t)
     if (assignment_wait(t) != ASSIGNMENT_DUE) {
         return;
     }
-    if (consumer_part(t)->configs.offload && t->next.member_count > CONSUMER_ASSIGN_INLINE) {
+    int32_t set = t->d->op->settings->consumer.assign_inline_cost;
+    int64_t most = set > 0 ? set : CONSUMER_ASSIGN_INLINE;
+    if (consumer_part(t)->configs.offload && t->next.member_count > most) {
         t->d->out->assign = true; /* no need to look */
         return;
     }
     enum consumer_assignor a = consumer_draft_assignor(t);
     struct consumer_assign_input in = {0};
     view_of_draft(t, &in);
-    if (consumer_part(t)->configs.offload && consumer_assign_cost(a, &in) > CONSUMER_ASSIGN_INLINE) {
+    if (consumer_part(t)->configs.offload && consumer_assign_cost(a, &in) > most) {
         t->d->out->assign = true;
         return;
     }
