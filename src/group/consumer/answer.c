@@ -51,6 +51,9 @@ static void tell_partitions(const struct draft *t, response *answer)
 static bool is_full(const consumer_heartbeat *r)
 {
     bool subscribes = r->subscribed_topic_names.len >= 0 || !str_is_null(r->subscribed_topic_regex);
+#ifdef MUSTER_FAULT_FULL_NOT_ANSWERED
+    subscribes = false;
+#endif
     return r->rebalance_timeout_ms != -1 && subscribes && r->topic_partitions.len >= 0;
 }
 

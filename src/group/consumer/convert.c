@@ -90,6 +90,9 @@ static struct refused add_member(const struct conversion *v, const struct group 
     struct consumer_protocol_assignment a;
     wire_init(&wire_consumer_protocol_assignment, &a);
     struct bytes assignment = classic_assignment(g, m);
+#ifdef MUSTER_FAULT_CONVERSION_LOSES_ASSIGNMENT
+    assignment = BYTES_NULL;
+#endif
     if (!embedded_subscription(member_metadata(m, v->protocol_name), v->d->arena, &s) ||
         (assignment.len > 0 && !embedded_assignment(assignment, v->d->arena, &a))) {
         return malformed(v);
@@ -162,6 +165,9 @@ static void set_revoking(const struct conversion *v, struct units assigned)
     for (int32_t i = 0; i < v->to->slot_count; i++) {
         struct modern_current *current = v->to->slots[i].current;
         struct units left = owned_by(v, owners, current->revoking->holding.kind[UNITS_ACTIVE], i, v->to->epoch);
+#ifdef MUSTER_FAULT_CONVERSION_FREES_OWNED
+        left.len = 0;
+#endif
         current->revoking = held_of(v, left);
         current->state = left.len > 0 ? MEMBER_UNREVOKED : MEMBER_STABLE;
     }

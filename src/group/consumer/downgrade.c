@@ -84,6 +84,11 @@ static void add_members(const struct draft *t, struct takeover *to)
             add_member(to, t->member_id, t->put, had_at(t, &t->after));
             put = true;
         }
+#ifdef MUSTER_FAULT_DOWNGRADE_FORGETS_STATIC
+        if (slot->member != NULL && !str_is_null(slot->member->instance_id)) {
+            continue;
+        }
+#endif
         if (draft_has(t, slot)) {
             add_member(to, slot->member_id, slot->member, had_by(t, slot));
         }

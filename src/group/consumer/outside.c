@@ -43,6 +43,9 @@ int16_t consumer_may_commit_partition(struct decision *d, const struct modern_sl
     struct str name = unit_of_topic(&topic_id);
     const struct unit *unit = units_find(position.assigned.kind[UNITS_ACTIVE], name, partition);
     unit = unit != NULL ? unit : units_find(position.revoking.kind[UNITS_ACTIVE], name, partition);
+#ifdef MUSTER_FAULT_COMMIT_AT_OLD_EPOCH
+    epoch = epoch < position.epoch ? position.epoch : epoch;
+#endif
     if (!commit_epoch_ok(epoch, position.epoch, unit)) {
         out_rule(d, RULE(COMMIT_STALE));
         return KAFKA_STALE_MEMBER_EPOCH;

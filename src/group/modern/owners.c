@@ -109,7 +109,9 @@ void owners_change(struct pool *pool, struct modern *s, const struct modern_slot
 {
     if (s->indexed && slot->member != NULL && slot->current != NULL) {
         change(pool, s, &slot->current->assigned->holding.kind[UNITS_ACTIVE], by);
+#ifndef MUSTER_FAULT_GIVEN_WHILE_REVOKED
         change(pool, s, &slot->current->revoking->holding.kind[UNITS_ACTIVE], by);
+#endif
     }
 }
 

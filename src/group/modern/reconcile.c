@@ -21,6 +21,9 @@ static bool stays(const struct reconcile *r)
 #ifdef MUSTER_FAULT_RELEASE_WITHOUT_ACK
         return false;
 #endif
+#ifdef MUSTER_FAULT_KEEP_ALIVE_RELEASES
+        return r->owned != NULL && holding_meet(r->owned, &r->now->revoking);
+#endif
         return r->owned == NULL || holding_meet(r->owned, &r->now->revoking);
     case MEMBER_UNRELEASED:
         break;
@@ -98,6 +101,9 @@ bool reconcile(const struct reconcile *r, struct arena *arena, struct member_pos
         bool closer = r->counts_steps && now->state == MEMBER_UNREVOKED && now->epoch < INT32_MAX;
         ret->epoch = closer ? now->epoch + 1 : now->epoch;
         ret->state = MEMBER_UNREVOKED;
+#ifdef MUSTER_FAULT_EPOCH_BEFORE_RELEASE
+        ret->epoch = r->target_epoch;
+#endif
         return differs(now, ret);
     }
     bool taken = false;

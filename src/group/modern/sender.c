@@ -42,6 +42,11 @@ struct refused sender_check_epoch(const struct draft *t, const struct sender *wh
 {
     struct member_position p = modern_position(slot);
     bool ahead = who->epoch > p.epoch;
+#ifdef MUSTER_FAULT_LARGER_AT_OLD_EPOCH
+    if (who->epoch == p.previous_epoch && owned != NULL) {
+        return not_refused();
+    }
+#endif
     if (who->epoch == p.epoch || (!ahead && who->epoch == p.previous_epoch && owned != NULL && holding_within(owned, &p.assigned))) {
         return not_refused();
     }
