@@ -10,7 +10,7 @@ int main(void)
     failed += run_streams_life_tests();
     failed += run_consumer_records_tests();
     failed += run_modern_store_tests();
-    failed += run_streams_tests();
+    failed += run_modern_tests();
     failed += run_mixed_tests();
     failed += run_embedded_tests();
     return failed;

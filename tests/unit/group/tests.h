@@ -15,7 +15,7 @@ int run_streams_errands_tests(void);
 int run_streams_life_tests(void);
 int run_consumer_records_tests(void);
 int run_modern_store_tests(void);
-int run_streams_tests(void);
+int run_modern_tests(void);
 int run_mixed_tests(void);
 int run_embedded_tests(void);
 int run_classic_tests(void);

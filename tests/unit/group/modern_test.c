@@ -1,65 +1,67 @@
-/* streams_test.c: streams groups at random: what must never happen, and that they settle. */
-#include "streams_random.h"
+/* modern_test.c: groups of the new protocols at random: what must never happen, and that they settle. */
+#include "modern_random.h"
 #include "tests.h"
 
 enum { SEEDS = 60, STEPS = 400 };
 
-static void random_lives_keep_the_invariants(void **unused)
+static void random_lives_keep_the_invariants(void **state)
 {
-    (void)unused;
+    const struct random_kind *kind = *state;
     int64_t given = 0, lost = 0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct streams_random r;
-        streams_random_init(&r, seed);
+        struct modern_random r;
+        modern_random_init(&r, kind, seed);
         r.world.check = seed % 4 == 0;
         for (int i = 0; i < STEPS; i++) {
-            streams_random_step(&r);
-            streams_random_check(&r);
+            modern_random_step(&r);
+            modern_random_check(&r);
         }
         given += r.given;
         lost += r.lost;
-        streams_random_fini(&r);
+        modern_random_fini(&r);
     }
     assert_true(given > SEEDS * STEPS / 40);
     assert_true(lost > SEEDS);
 }
 
 /* When all beat and no answer gets lost they come to rest soon, whatever was before. */
-static void all_settle(void **unused)
+static void all_settle(void **state)
 {
     enum { ROUNDS = 25 }; /* the longest delay, and the moves of what it assigns */
-    (void)unused;
+    const struct random_kind *kind = *state;
     for (uint64_t seed = 1000; seed < 1000 + SEEDS; seed++) {
-        struct streams_random r;
-        streams_random_init(&r, seed);
+        struct modern_random r;
+        modern_random_init(&r, kind, seed);
         r.world.check = false;
         for (int i = 0; i < STEPS / 2; i++) {
-            streams_random_step(&r);
+            modern_random_step(&r);
         }
         r.lossy = false;
         world_tick(&r.world, 50000); /* sessions of those that will not be heard of again */
         int rounds = 0;
-        for (; rounds < ROUNDS && !streams_random_settled(&r); rounds++) {
-            for (int client = 0; client < STREAMS_CLIENTS; client++) {
-                streams_random_beat(&r, client);
-                streams_random_check(&r);
+        for (; rounds < ROUNDS && !modern_random_settled(&r); rounds++) {
+            for (int client = 0; client < RANDOM_CLIENTS; client++) {
+                modern_random_beat(&r, client);
+                modern_random_check(&r);
                 world_tick(&r.world, 60);
             }
+            modern_random_work(&r);
+            modern_random_check(&r);
         }
-        assert_true(streams_random_settled(&r));
-        streams_random_fini(&r);
+        assert_true(modern_random_settled(&r));
+        modern_random_fini(&r);
     }
 }
 
-static void silence_ends_everything(void **unused)
+static void silence_ends_everything(void **state)
 {
-    (void)unused;
+    const struct random_kind *kind = *state;
     for (uint64_t seed = 2000; seed < 2000 + SEEDS; seed++) {
-        struct streams_random r;
-        streams_random_init(&r, seed);
+        struct modern_random r;
+        modern_random_init(&r, kind, seed);
         r.world.check = false;
         for (int i = 0; i < STEPS / 4; i++) {
-            streams_random_step(&r);
+            modern_random_step(&r);
         }
         world_tick(&r.world, 3600000);
         struct group_timer timer;
@@ -68,21 +70,21 @@ static void silence_ends_everything(void **unused)
         struct group_set_counts counts;
         group_set_counts(r.world.set, &counts);
         assert_int_equal(counts.members, 0);
-        streams_random_check(&r);
-        streams_random_fini(&r);
+        modern_random_check(&r);
+        modern_random_fini(&r);
     }
 }
 
 /* Every member has a session timer, whatever happened, and a revocation that is not confirmed ends. */
-static void timers_follow_the_members(void **unused)
+static void timers_follow_the_members(void **state)
 {
-    (void)unused;
+    const struct random_kind *kind = *state;
     for (uint64_t seed = 3000; seed < 3000 + SEEDS; seed++) {
-        struct streams_random r;
-        streams_random_init(&r, seed);
+        struct modern_random r;
+        modern_random_init(&r, kind, seed);
         r.world.check = false;
         for (int i = 0; i < STEPS / 4; i++) {
-            streams_random_step(&r);
+            modern_random_step(&r);
             int sessions = 0;
             struct group_timer timer;
             int64_t due;
@@ -93,7 +95,7 @@ static void timers_follow_the_members(void **unused)
             group_set_counts(r.world.set, &counts);
             assert_int_equal(sessions, counts.members);
         }
-        streams_random_fini(&r);
+        modern_random_fini(&r);
     }
 }
 
@@ -101,7 +103,7 @@ static void timers_follow_the_members(void **unused)
 
 enum { BATCH = 6 };
 
-static void decide_on(const struct streams_random *r, const struct group_set *set, struct world_request *q, struct group_out *ret)
+static void decide_on(const struct modern_random *r, const struct group_set *set, struct world_request *q, struct group_out *ret)
 {
     q->op.clock_ms = r->world.now_ms;
     q->op.wall_ms = 1700000000000 + r->world.now_ms;
@@ -123,25 +125,25 @@ static void assert_same(const struct group_out *a, const struct group_out *b)
 }
 
 /* What a turn decides one after the other on its overlay is what would be decided if each were applied before the next. */
-static void overlays_decide_like_their_base(void **unused)
+static void overlays_decide_like_their_base(void **state)
 {
-    (void)unused;
+    const struct random_kind *kind = *state;
     int64_t records = 0;
     for (uint64_t seed = 4000; seed < 4000 + SEEDS; seed++) {
-        struct streams_random r;
-        streams_random_init(&r, seed);
+        struct modern_random r;
+        modern_random_init(&r, kind, seed);
         r.world.check = false;
         for (int i = 0; i < STEPS / 4; i++) {
-            streams_random_step(&r);
+            modern_random_step(&r);
         }
         struct world_request *q[BATCH];
         struct group_out on_overlay[BATCH], on_base;
         struct arena scratch;
         arena_init(&scratch, 0);
         uint64_t hash = group_set_hash(r.world.set);
-        struct group_set *overlay = group_overlay_new(r.world.set, STR("app"));
+        struct group_set *overlay = group_overlay_new(r.world.set, STR(RANDOM_GROUP));
         for (int i = 0; i < BATCH; i++) {
-            q[i] = streams_random_request(&r, (int)prng_below(&r.prng, STREAMS_CLIENTS));
+            q[i] = modern_random_request(&r, (int)prng_below(&r.prng, RANDOM_CLIENTS));
             decide_on(&r, overlay, q[i], &on_overlay[i]);
             for (size_t k = 0; k < on_overlay[i].records.len; k++) {
                 assert_true(group_apply(overlay, 0, on_overlay[i].records.v[k], &scratch));
@@ -157,17 +159,23 @@ static void overlays_decide_like_their_base(void **unused)
             world_request_free(q[i]);
         }
         arena_fini(&scratch);
-        streams_random_fini(&r);
+        modern_random_fini(&r);
     }
     assert_true(records > SEEDS * BATCH / 2);
 }
 
-int run_streams_tests(void)
+#define OF_BOTH(test)                                                                                                                      \
+    {"streams: " #test, test, NULL, NULL, (void *)(uintptr_t)&random_streams},                                                             \
+    {                                                                                                                                      \
+        "consumers: " #test, test, NULL, NULL, (void *)(uintptr_t)&random_consumers                                                        \
+    }
+
+int run_modern_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_lives_keep_the_invariants), cmocka_unit_test(all_settle),
-        cmocka_unit_test(silence_ends_everything),          cmocka_unit_test(timers_follow_the_members),
-        cmocka_unit_test(overlays_decide_like_their_base),
+        OF_BOTH(random_lives_keep_the_invariants), OF_BOTH(all_settle),
+        OF_BOTH(silence_ends_everything),          OF_BOTH(timers_follow_the_members),
+        OF_BOTH(overlays_decide_like_their_base),
     };
-    return cmocka_run_group_tests_name("streams", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("modern", tests, NULL, NULL);
 }
