@@ -244,6 +244,7 @@ static void joins_with_thousands_of_protocols(void **state)
     struct arena arena;
     int16_t error;
     init(&w, 8);
+    w.settings.max_protocols = 0; /* as many as they like */
     arena_init(&arena, 0);
     struct consumer_group_heartbeat_request r = joining("new");
     cost(&w, &r, &error);
