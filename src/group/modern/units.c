@@ -293,7 +293,7 @@ void unit_report_add(struct unit_report *r, struct str name, const int32_t *part
             r->said[low] = true;
         } else if (!r->strange) {
             r->strange = true;
-            r->stranger = (struct unit){.name = name, .partition = partitions[i]};
+            r->stranger = (struct unit){.name = arena_str(r->arena, name), .partition = partitions[i]};
         }
     }
 }

@@ -59,7 +59,7 @@ struct unit_report {
     struct arena *arena;
 };
 void unit_report_init(struct unit_report *r, struct units known, struct arena *arena);
-void unit_report_add(struct unit_report *r, struct str name, const int32_t *partitions, int32_t count); /* the name is borrowed */
+void unit_report_add(struct unit_report *r, struct str name, const int32_t *partitions, int32_t count); /* the name need not stay */
 struct units unit_report_finish(struct unit_report *r);
 
 /* A copy with its names in one block of the pool, immutable and counted. */
