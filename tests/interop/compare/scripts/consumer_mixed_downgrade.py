@@ -68,13 +68,11 @@ def downgrade_two(t):
         t.commit(member.conn, group, [(top, 0, 1)], member.generation, member.id)
         t.commit(member.conn, group, [(top, 0, 1)], 3, member.id)
     t.say("they rejoin")
+    a.conn.recorded = b.conn.recorded = False  # who leads is left to the order of a hash table there
     waiting = a.send_join().still_waiting(0.3)
-    b.conn.recorded = False
     b.joined(b.send_join())
-    b.conn.recorded = True
-    a.conn.recorded = False
     a.joined(waiting)
-    a.conn.recorded = True
+    a.conn.recorded = b.conn.recorded = True
     t.describe(c.conn, group)
     a.beat()
     b.beat()
