@@ -10,7 +10,6 @@
 #include <muster/replica.h>
 
 struct coord;
-struct beat;                                     /* coord's own */
 
 struct coord_options {
     struct group_settings settings;              /* of this node; budgets are a shard's share */
@@ -24,7 +23,6 @@ struct coord_options {
     bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
     uint32_t max_jobs;                           /* muster.jobs.max: that run at once; others of this node wait their turn */
     uint32_t max_creations;                      /* creations of topics under way at once */
-    uint32_t max_beats;                          /* muster.group.heartbeat.hold.max: heartbeats that are held at once; others are answered at once */
 };
 
 /* Calls out of coord; from within coord_* calls only. */
@@ -71,21 +69,15 @@ struct coord_request {
     struct group_op op;                          /* kind, api_key, api_version, group_id, request, caller: by the caller; the rest by coord */
     struct arena *arena;                         /* holds the message; takes the answer */
     uint64_t connection;                         /* for close_connection; 0: none */
-    bool yields;                                 /* its answer may be held: the owner says so when something follows on the connection (coord_let_go()) */
     coord_done_fn *done;
     void *ctx;
     /* coord's own */
     struct {
         struct coord_request *next;
         uint8_t state;
-        bool cancelled, followed, wait, more;
+        bool cancelled, wait, more;
         uint32_t shard;
-        int64_t since_us, came_us, rest_until_us;
-        int32_t told_ms;
-        struct beat *beat;
-        struct arena_mark before;                /* the decision */
-        int64_t decided_us;
-        int32_t hold_ms, moved_to;               /* as the decision has them; hold_ms 0: its answer is not held */
+        int64_t since_us;
         uint64_t round, phase;
         const void *answer;
         int16_t error;
@@ -97,8 +89,6 @@ struct coord_request {
 };
 /* Takes the request. done() may be called before it returns (refusals), at the end of this turn or later. */
 void coord_submit(struct coord *c, struct coord_request *request);
-/* Something follows on the connection of a request that yields: from now on its answer is not held, and what was held is decided at once. */
-void coord_let_go(struct coord *c, struct coord_request *request);
 /* The client has gone: the request's effects stand, its answer is not wanted. done is called with answer NULL, now or later. */
 void coord_cancel(struct coord *c, struct coord_request *request);
 
@@ -144,8 +134,7 @@ uint64_t coord_applied_index(const struct coord *c, uint32_t shard);
 struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
     uint64_t jobs, jobs_dropped, creations, creations_failed;
-    uint64_t beats, beats_moved, beats_let_go, beats_refused;    /* held; asked again because their group moved; let go for what followed; too many were held */
-    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, beats_held;
+    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running;
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);
 

@@ -84,9 +84,6 @@ struct group_settings {
         bool enabled;                            /* true */
         int32_t floor_ms;                        /* 500 */
         int32_t rate;                            /* beats a second that all unsettled members of one group may come to; above it the interval grows */
-        int32_t hold_ms;                         /* 5000: how long the heartbeat of a settled member may be held; 0: not at all. muster.group.heartbeat.hold.ms */
-        int32_t hold_interval_ms;                /* 2000: what members of a group are told whose heartbeats are held, if that is sooner; 0: their own interval */
-        int32_t hold_rate;                       /* 50: as long as that comes to no more beats a second of one group */
     } adaptive;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
     int64_t max_state_bytes;
@@ -174,13 +171,6 @@ struct group_op {
     struct str group_id;
     const void *request;
     bool waiting;                                /* asked again after GROUP_WAIT: may only answer or wait on */
-    /* Heartbeats of the new protocols. Whether such that come on this connection are held; the interval that the sender was told last, on this connection;
-     * 0: this one may not be held. */
-    bool holds;
-    int32_t told_ms;
-    int32_t held_ms;                             /* for so long it has been held already */
-    bool again;                                  /* it was decided before, and held: it says no more than that its sender is there */
-    int32_t moved_to;                            /* and its sender was moved to that epoch then, of which it has not heard; 0: it was not */
     struct group_caller caller;
     struct group_timer timer;                    /* GROUP_TIMER */
     int64_t clock_ms;                            /* shard clock */
@@ -200,8 +190,6 @@ struct topics_created { struct str failure; };   /* null: all are there; else "n
 
 enum group_verdict {
     GROUP_ANSWER,            /* `answer` goes out when the records (if any) are applied, else after the turn's confirmation round */
-    GROUP_HOLD,              /* as GROUP_ANSWER, but the answer says nothing that cannot wait: once the records (if any) are applied it may be held for `hold_ms`,
-                                unless the group moves (group_beat_phase()); then the request is decided `again`, with `moved_to` */
     GROUP_WAIT,              /* the request is parked; after apply, and whenever group_phase() moves, it is asked again with `waiting` */
     GROUP_SILENT             /* nothing to answer (timers, sweeps) */
 };
@@ -214,8 +202,6 @@ struct group_out {
                                                     group's part of it (offset_fetch_response_group, describe_groups_response_described_group,
                                                     delete_groups_response_deletable_group_result); for CATALOG_*: the API's response */
     int16_t error;                               /* the Kafka error the answer carries at its top, for logs and metrics */
-    int32_t told_ms;                             /* heartbeats of the new protocols: the interval that the answer tells */
-    int32_t hold_ms, moved_to;                   /* GROUP_HOLD */
     const char *rule;                            /* the rule that fired: "join: new member", "heartbeat: stale generation"; static text */
     struct str reason;                           /* the client's own reason, where it gave one */
     struct group_timer_wish *timers;             /* armed when the records are applied, or at once without records; in the arena */
@@ -267,7 +253,6 @@ void group_overlay_free(struct group_set *overlay);
 
 int64_t  group_revision(const struct group_set *set, struct str group_id);       /* entries that touched it since it exists; 0: unknown group */
 uint64_t group_phase(const struct group_set *set, struct str group_id);          /* moves when parked joins or syncs may have an answer */
-uint64_t group_beat_phase(const struct group_set *set, struct str group_id);     /* moves when a held heartbeat may have another answer; never repeats */
 uint64_t group_set_hash(const struct group_set *set);    /* order-independent over the live records' bytes */
 int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the newest entry applied, ms */
 int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */

@@ -5,45 +5,45 @@
 
 /* Versions are those of the schema (src/wire/schema), which are the ones that Kafka 4.4 accepts. Ordered by key. */
 const struct api_row api_rows[] = {
-    {API_KEY_PRODUCE, NET_TAKEN, api_produce},
-    {API_KEY_FETCH, NET_HOLD, api_fetch},
-    {API_KEY_LIST_OFFSETS, NET_TAKEN, api_list_offsets},
-    {API_KEY_METADATA, NET_TAKEN, api_metadata},
-    {API_KEY_OFFSET_COMMIT, NET_TAKEN, api_offset_commit},
-    {API_KEY_OFFSET_FETCH, NET_TAKEN, api_offset_fetch},
-    {API_KEY_FIND_COORDINATOR, NET_TAKEN, api_find_coordinator},
-    {API_KEY_JOIN_GROUP, NET_HOLD, api_join_group},
-    {API_KEY_HEARTBEAT, NET_TAKEN, api_heartbeat},
-    {API_KEY_LEAVE_GROUP, NET_TAKEN, api_leave_group},
-    {API_KEY_SYNC_GROUP, NET_HOLD, api_sync_group},
-    {API_KEY_DESCRIBE_GROUPS, NET_TAKEN, api_describe_groups},
-    {API_KEY_LIST_GROUPS, NET_TAKEN, api_list_groups},
-    {API_KEY_API_VERSIONS, NET_TAKEN, api_api_versions},
-    {API_KEY_CREATE_TOPICS, NET_TAKEN, api_create_topics},
-    {API_KEY_DELETE_TOPICS, NET_TAKEN, api_delete_topics},
-    {API_KEY_INIT_PRODUCER_ID, NET_TAKEN, api_init_producer_id},
-    {API_KEY_OFFSET_FOR_LEADER_EPOCH, NET_TAKEN, api_offset_for_leader_epoch},
-    {API_KEY_DESCRIBE_CONFIGS, NET_TAKEN, api_describe_configs},
-    {API_KEY_CREATE_PARTITIONS, NET_TAKEN, api_create_partitions},
-    {API_KEY_DELETE_GROUPS, NET_TAKEN, api_delete_groups},
-    {API_KEY_INCREMENTAL_ALTER_CONFIGS, NET_TAKEN, api_incremental_alter_configs},
-    {API_KEY_LIST_PARTITION_REASSIGNMENTS, NET_TAKEN, api_list_partition_reassignments},
-    {API_KEY_OFFSET_DELETE, NET_TAKEN, api_offset_delete},
-    {API_KEY_DESCRIBE_CLUSTER, NET_TAKEN, api_describe_cluster},
-    {API_KEY_CONSUMER_GROUP_HEARTBEAT, NET_YIELD, api_consumer_group_heartbeat},
-    {API_KEY_CONSUMER_GROUP_DESCRIBE, NET_TAKEN, api_consumer_group_describe},
-    {API_KEY_LIST_CONFIG_RESOURCES, NET_TAKEN, api_list_config_resources},
-    {API_KEY_DESCRIBE_TOPIC_PARTITIONS, NET_TAKEN, api_describe_topic_partitions},
-    {API_KEY_STREAMS_GROUP_HEARTBEAT, NET_YIELD, api_streams_group_heartbeat},
-    {API_KEY_STREAMS_GROUP_DESCRIBE, NET_TAKEN, api_streams_group_describe},
-    {API_KEY_STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, NET_TAKEN, api_streams_group_topology_description_update},
-    {API_KEY_CLUSTER_STATUS, NET_TAKEN, api_cluster_status},
-    {API_KEY_LOG_READ, NET_TAKEN, api_log_read},
-    {API_KEY_TRANSFER_SHARD, NET_TAKEN, api_transfer_shard},
-    {API_KEY_SET_END_OFFSET, NET_TAKEN, api_set_end_offset},
-    {API_KEY_REGISTER_NODE, NET_TAKEN, api_register_node},
-    {API_KEY_STREAMS_GROUP_INITIALIZE, NET_HOLD, api_streams_group_initialize},
-    {API_KEY_STREAMS_GROUP_TOPOLOGY, NET_TAKEN, api_streams_group_topology},
+    {API_KEY_PRODUCE, false, api_produce},
+    {API_KEY_FETCH, true, api_fetch},
+    {API_KEY_LIST_OFFSETS, false, api_list_offsets},
+    {API_KEY_METADATA, false, api_metadata},
+    {API_KEY_OFFSET_COMMIT, false, api_offset_commit},
+    {API_KEY_OFFSET_FETCH, false, api_offset_fetch},
+    {API_KEY_FIND_COORDINATOR, false, api_find_coordinator},
+    {API_KEY_JOIN_GROUP, true, api_join_group},
+    {API_KEY_HEARTBEAT, false, api_heartbeat},
+    {API_KEY_LEAVE_GROUP, false, api_leave_group},
+    {API_KEY_SYNC_GROUP, true, api_sync_group},
+    {API_KEY_DESCRIBE_GROUPS, false, api_describe_groups},
+    {API_KEY_LIST_GROUPS, false, api_list_groups},
+    {API_KEY_API_VERSIONS, false, api_api_versions},
+    {API_KEY_CREATE_TOPICS, false, api_create_topics},
+    {API_KEY_DELETE_TOPICS, false, api_delete_topics},
+    {API_KEY_INIT_PRODUCER_ID, false, api_init_producer_id},
+    {API_KEY_OFFSET_FOR_LEADER_EPOCH, false, api_offset_for_leader_epoch},
+    {API_KEY_DESCRIBE_CONFIGS, false, api_describe_configs},
+    {API_KEY_CREATE_PARTITIONS, false, api_create_partitions},
+    {API_KEY_DELETE_GROUPS, false, api_delete_groups},
+    {API_KEY_INCREMENTAL_ALTER_CONFIGS, false, api_incremental_alter_configs},
+    {API_KEY_LIST_PARTITION_REASSIGNMENTS, false, api_list_partition_reassignments},
+    {API_KEY_OFFSET_DELETE, false, api_offset_delete},
+    {API_KEY_DESCRIBE_CLUSTER, false, api_describe_cluster},
+    {API_KEY_CONSUMER_GROUP_HEARTBEAT, false, api_consumer_group_heartbeat},
+    {API_KEY_CONSUMER_GROUP_DESCRIBE, false, api_consumer_group_describe},
+    {API_KEY_LIST_CONFIG_RESOURCES, false, api_list_config_resources},
+    {API_KEY_DESCRIBE_TOPIC_PARTITIONS, false, api_describe_topic_partitions},
+    {API_KEY_STREAMS_GROUP_HEARTBEAT, false, api_streams_group_heartbeat},
+    {API_KEY_STREAMS_GROUP_DESCRIBE, false, api_streams_group_describe},
+    {API_KEY_STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE, false, api_streams_group_topology_description_update},
+    {API_KEY_CLUSTER_STATUS, false, api_cluster_status},
+    {API_KEY_LOG_READ, false, api_log_read},
+    {API_KEY_TRANSFER_SHARD, false, api_transfer_shard},
+    {API_KEY_SET_END_OFFSET, false, api_set_end_offset},
+    {API_KEY_REGISTER_NODE, false, api_register_node},
+    {API_KEY_STREAMS_GROUP_INITIALIZE, true, api_streams_group_initialize},
+    {API_KEY_STREAMS_GROUP_TOPOLOGY, false, api_streams_group_topology},
 };
 const size_t api_row_count = COUNT_OF(api_rows);
 _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");
@@ -233,21 +233,10 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
         return refuse_frame(r, rc);
     }
     net_set_user(frame->slot, r);
-    const struct api_row *row = r->row;
+    bool holds = r->row->holds;
     a->stats.waiting++;
     run(r);
-    return row->verdict;
-}
-
-static void on_follows(void *ctx, struct net_slot *slot, void *user)
-{
-    struct api *a = ctx;
-    struct api_request *r = user;
-    (void)slot;
-    if (r->busy) {
-        a->submitted = true;
-        coord_let_go(a->coord, &r->coord);
-    }
+    return holds ? NET_HOLD : NET_TAKEN;
 }
 
 static void on_gone(void *ctx, struct net_slot *slot, void *user)
@@ -270,5 +259,5 @@ static void on_gone(void *ctx, struct net_slot *slot, void *user)
 
 void api_net_handler(struct api *a, struct net_handler *ret)
 {
-    *ret = (struct net_handler){.ctx = a, .frame = on_frame, .follows = on_follows, .gone = on_gone};
+    *ret = (struct net_handler){.ctx = a, .frame = on_frame, .gone = on_gone};
 }

@@ -69,7 +69,6 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
     }
     r->coord.done = group_done;
     r->coord.ctx = r;
-    r->coord.yields = r->row->verdict == NET_YIELD && r->slot != NULL;
     r->busy = true;
     r->api->submitted = true;
     api_ref(r);

@@ -42,8 +42,7 @@ typedef void api_handler(struct api_request *r);
 
 struct api_row {
     int16_t key;
-    enum net_verdict
-        verdict; /* HOLD: it may wait long, and what follows on the connection waits for it; YIELD: it may wait, but not once something follows */
+    bool holds; /* may wait long: what follows on the connection waits for it */
     api_handler *handle;
 };
 extern const struct api_row api_rows[]; /* by key */

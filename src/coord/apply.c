@@ -15,7 +15,7 @@ static void release(struct shard *s, struct flight *f)
 {
     struct coord_request *r;
     while ((r = request_list_take(&f->requests)) != NULL) {
-        if (beat_hold(s, r) || request_follow(s, r))
+        if (request_follow(s, r))
             continue;
         if (r->in.wait)
             request_poll(s, r);
@@ -92,8 +92,6 @@ void gates_reconsider(struct shard *s)
         g->pins++;
         if (!g->catalog && g->waiting.count > 0)
             poll_waiting(s, g);
-        if (g->beat_count > 0)
-            beats_look(s, g);
         if (s->coord->options.close_on_rebalance && !g->was_rebalancing && rebalancing(s, g)) {
             g->was_rebalancing = true;
             close_members(s, g);

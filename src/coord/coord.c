@@ -20,7 +20,6 @@ static void shard_init(struct coord *c, uint32_t id)
     s->shard_reads_end = &s->shard_reads;
     request_list_init(&s->reads);
     request_list_init(&s->held);
-    request_list_init(&s->moved);
     timer_set_init(&s->timers);
     buf_init(&s->sweep.after, 0);
     buf_init(&s->handover, 0);
@@ -57,7 +56,6 @@ int coord_new(struct coord **ret, const struct coord_options *options, const str
     TAILQ_INIT(&c->made);
     TAILQ_INIT(&c->resting);
     TAILQ_INIT(&c->creating);
-    TAILQ_INIT(&c->beat_gates);
     c->running = calloc((size_t)options->max_jobs + 1, sizeof(*c->running));
     MUSTER_CHECK(c->running != NULL);
     for (uint32_t i = 0; i < options->shard_count; i++)
@@ -76,7 +74,6 @@ void coord_free(struct coord *c)
         shard_fini(&c->shards[i]);
     free(c->shards);
     free(c->running);
-    free(c->beats);
     free(c);
 }
 
@@ -231,10 +228,8 @@ void coord_submit(struct coord *c, struct coord_request *request)
     memset(&request->in, 0, sizeof(request->in));
     request->op.fresh_id = (struct uuid){{0}};
     request->op.job = NULL;
-    request->op.again = false;
-    request->op.moved_to = 0;
     request->op.created = NULL;
-    request->in.since_us = request->in.came_us = c->now_us;
+    request->in.since_us = c->now_us;
     request->in.shard = op_is_catalog(request->op.kind) ? 0 : coord_shard_of(c, request->op.group_id);
     struct shard *s = &c->shards[request->in.shard];
     c->stats.requests++;
@@ -249,10 +244,6 @@ void coord_cancel(struct coord *c, struct coord_request *request)
 {
     struct shard *s = &c->shards[request->in.shard];
     request->in.cancelled = true;
-    if (request->in.state == REQUEST_BEAT) {
-        beat_cancel(s, request);
-        return;
-    }
     if (request->in.state == REQUEST_CREATING) {
         if (creation_cancel(s, request))
             request_finish(s, request);
@@ -328,7 +319,6 @@ void coord_expire(struct coord *c)
 {
     for (uint32_t i = 0; i < c->options.shard_count; i++)
         shard_expire(&c->shards[i]);
-    beats_expire(c);
     patience_check(c);
 }
 
@@ -336,7 +326,6 @@ void coord_turn_end(struct coord *c)
 {
     barrier_step(c);
     errands_step(c);
-    beats_step(c);
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         sweep_step(&c->shards[i]);
         turn_seal(&c->shards[i]);
@@ -352,8 +341,6 @@ int64_t coord_next_deadline_us(const struct coord *c)
     if (errands == 0)
         return 0;
     next = errands < next ? errands : next;
-    int64_t beats = beats_next_us(c);
-    next = beats < next ? beats : next;
     if (c->retention_next_us != 0 && c->retention_next_us < next)
         next = c->retention_next_us;
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
@@ -423,5 +410,4 @@ void coord_stats(const struct coord *c, struct coord_stats *ret)
     ret->jobs_queued++;
     ret->jobs_running = c->running_count;
     ret->creations_running = c->creating_count;
-    ret->beats_held = c->beat_count;
 }

@@ -47,14 +47,11 @@ void op_fill(struct shard *s, const struct gate *g, struct group_op *op)
     }
 }
 
-void request_keep(struct coord_request *r, const struct group_out *out)
+static void keep_outcome(struct coord_request *r, const struct group_out *out)
 {
     r->in.answer = out->answer;
     r->in.error = out->error;
     r->in.wait = out->verdict == GROUP_WAIT;
-    r->in.told_ms = out->told_ms;
-    r->in.hold_ms = out->verdict == GROUP_HOLD ? out->hold_ms : 0;
-    r->in.moved_to = out->moved_to;
     r->in.more = out->more;
     r->in.timers = out->timers;
     r->in.timer_count = out->timer_count;
@@ -63,23 +60,15 @@ void request_keep(struct coord_request *r, const struct group_out *out)
     r->in.create = out->create;
 }
 
-static void follow_wish(struct shard *s, const struct coord_request *r, const struct group_timer_wish *wish)
-{
-    if (wish->delay_ms < 0) {
-        timer_cancel(&s->timers, &wish->timer);
-        return;
-    }
-    if (wish->keep && timer_find(&s->timers, &wish->timer) != NULL)
-        return;
-    struct timer *timer = timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
-    if (wish->timer.kind == GROUP_TIMER_SESSION && r->connection != 0 && r->in.told_ms > 0)
-        timer->told_ms = r->in.told_ms;
-}
-
 bool request_follow(struct shard *s, struct coord_request *r)
 {
-    for (size_t i = 0; i < r->in.timer_count; i++)
-        follow_wish(s, r, &r->in.timers[i]);
+    for (size_t i = 0; i < r->in.timer_count; i++) {
+        const struct group_timer_wish *wish = &r->in.timers[i];
+        if (wish->delay_ms < 0)
+            timer_cancel(&s->timers, &wish->timer);
+        else if (!wish->keep || timer_find(&s->timers, &wish->timer) == NULL)
+            timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
+    }
     r->in.timer_count = 0;
     return errands_of(s, r);
 }
@@ -95,7 +84,7 @@ void request_refuse(struct shard *s, struct coord_request *r, int16_t error)
 {
     struct group_out out;
     group_refuse(&r->op, error, r->arena, &out);
-    request_keep(r, &out);
+    keep_outcome(r, &out);
     r->in.error = error;
     s->coord->stats.refused++;
     request_finish(s, r);
@@ -145,6 +134,7 @@ static void queue(struct shard *s, struct coord_request *r)
 static void settle_without_records(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
 {
     bool read_overlay = g != NULL && g->member_in_turn;
+    keep_outcome(r, out);
     if (read_overlay) {
         turn_join(s, g, r);
         return;
@@ -153,7 +143,7 @@ static void settle_without_records(struct shard *s, struct gate *g, struct coord
         return;
     if (out->verdict == GROUP_WAIT)
         park(s, r);
-    else if (out->verdict == GROUP_ANSWER || out->verdict == GROUP_HOLD)
+    else if (out->verdict == GROUP_ANSWER)
         await_round(s, r);
     else
         request_finish(s, r);
@@ -170,13 +160,7 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
     }
     op_fill(s, g, &r->op);
     r->op.waiting = false;
-    beat_fill(s, r);
-    r->in.before = arena_here(r->arena);
-    r->in.decided_us = c->now_us;
     group_decide(gate_view(s, g, r->arena), &r->op, r->arena, &out);
-    request_keep(r, &out);
-    if (out.records.len == 0 && beat_hold(s, r))
-        return;
     if (c->events.decided != NULL)
         c->events.decided(c->events.ctx, s->id, &r->op, &out);
     if (out.records.len == 0) {
@@ -194,6 +178,7 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
             return;
         }
     }
+    keep_outcome(r, &out);
     turn_add(s, gate_get(s, &r->op), r, &out);
 }
 
@@ -224,7 +209,7 @@ void request_poll(struct shard *s, struct coord_request *r)
     MUSTER_CHECK(out.records.len == 0);
     if (s->coord->events.decided != NULL && out.verdict != GROUP_WAIT)
         s->coord->events.decided(s->coord->events.ctx, s->id, &r->op, &out);
-    request_keep(r, &out);
+    keep_outcome(r, &out);
     if (request_follow(s, r))
         return;
     if (out.verdict == GROUP_WAIT)

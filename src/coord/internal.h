@@ -26,8 +26,6 @@ enum request_state {
     REQUEST_IN_FLIGHT, /* that entry is proposed */
     REQUEST_WAITING,   /* a parked join or sync */
     REQUEST_CREATING,  /* decided, but topics have to be made first; then it is decided again */
-    REQUEST_BEAT,      /* a heartbeat whose answer is held: not in a list, but in its gate */
-    REQUEST_MOVED,     /* one whose group has moved: it is decided again in a moment */
     REQUEST_READING    /* decided without records: waits for a confirmation round */
 };
 
@@ -40,18 +38,6 @@ void request_list_add(struct request_list *l, struct coord_request *r);
 struct coord_request *request_list_take(struct request_list *l); /* NULL: empty */
 bool request_list_remove(struct request_list *l, struct coord_request *r);
 void request_list_move(struct request_list *from, struct request_list *to); /* appends all */
-
-/* A heartbeat whose answer is held. */
-struct beat {
-    RB_ENTRY(beat) link;  /* of its gate; one of a member */
-    struct str member_id; /* the request's */
-    struct coord_request *request;
-    struct gate *gate;
-    int64_t due_us;
-    size_t heap_at;
-    int64_t live_us; /* since when */
-};
-RB_HEAD(beat_tree, beat);
 
 /* What stands before one group while something of it is in flight or waits. Absent: the way is free. */
 struct gate {
@@ -70,17 +56,9 @@ struct gate {
     size_t turn_record_count, turn_record_cap; /* membership records, for a late overlay */
     struct group_set *overlay;
     bool was_rebalancing; /* before the entry being applied */
-    /* heartbeats that are held */
-    struct beat_tree beats;
-    size_t beat_count;
-    uint64_t beat_phase;  /* of the group, when the first of them was decided */
-    int64_t beat_rest_us; /* they are not asked again before */
-    bool beats_moved;     /* they are to be asked again then; in coord's list */
-    TAILQ_ENTRY(gate) beat_link;
-    uint32_t pins; /* held by a loop that will look at it again */
+    uint32_t pins;        /* held by a loop that will look at it again */
 };
 RB_HEAD(gate_tree, gate);
-TAILQ_HEAD(beat_gate_list, gate);
 
 /* What decisions about one group want done outside: an assignment, regular expressions, topics. One of each kind is under way at a time. */
 enum errand_kind { ERRAND_ASSIGN = GROUP_JOB_ASSIGN, ERRAND_RESOLVE = GROUP_JOB_RESOLVE, ERRAND_CREATE, ERRAND_KINDS };
@@ -178,7 +156,6 @@ struct shard {
     struct flight *flights, **flights_end;
     struct request_list reads; /* by round */
     struct request_list held;
-    struct request_list moved; /* heartbeats that were held */
     struct coord_read *shard_reads, **shard_reads_end;
 
     struct errands_tree errands;
@@ -226,10 +203,6 @@ struct coord {
     struct running_job *running;
     uint32_t running_count, creating_count; /* the host has them, whatever became of the office */
     uint64_t creation_token;
-
-    struct beat **beats; /* a heap: the next one due is the first */
-    size_t beat_count, beat_cap;
-    struct beat_gate_list beat_gates; /* whose groups moved again too soon */
 };
 
 /* ---- gate.c ---- */
@@ -276,8 +249,7 @@ void creation_rested(struct errand *one); /* whoever waited may ask for topics a
 void request_route(struct shard *s, struct coord_request *r);  /* gate, catalogue, decide */
 void request_finish(struct shard *s, struct coord_request *r); /* its answer is true: out with it */
 void request_refuse(struct shard *s, struct coord_request *r, int16_t error);
-void request_poll(struct shard *s, struct coord_request *r);             /* a parked join or sync: answer it, or let it wait on */
-void request_keep(struct coord_request *r, const struct group_out *out); /* what was decided */
+void request_poll(struct shard *s, struct coord_request *r);   /* a parked join or sync: answer it, or let it wait on */
 bool request_follow(struct shard *s, struct coord_request *r); /* timers and errands of its decision; true: it waits for one of them */
 void read_finish(struct shard *s, struct coord_read *read, int16_t error);
 int64_t shard_clock_ms(const struct shard *s);
@@ -319,17 +291,6 @@ void barrier_reset(struct shard *s); /* the shard has taken office */
 void barrier_step(struct coord *c);  /* asks shard 0's leader where some shard still needs to know */
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);
 void held_release(struct shard *s);
-
-/* ---- beat.c: heartbeats whose answers are held ---- */
-void beat_fill(struct shard *s, struct coord_request *r); /* whether, before it is decided */
-bool beat_hold(struct shard *s, struct coord_request *r); /* that was decided, and its records applied; false: it is answered */
-void beat_cancel(struct shard *s, struct coord_request *r);
-void beats_look(struct shard *s, struct gate *g); /* an entry touched its group */
-void beats_expire(struct coord *c);
-void beats_step(struct coord *c);                                                /* those whose groups have moved */
-void beats_drop(struct shard *s, struct gate *g, struct request_list *requests); /* all of them, as requests like any others */
-void beats_hand_over(struct shard *s);                                           /* all of the shard wait for the end of the transfer */
-int64_t beats_next_us(const struct coord *c);
 
 /* ---- patience.c: requests that take too long ---- */
 void patience_check(struct coord *c);

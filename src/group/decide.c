@@ -196,6 +196,6 @@ void group_decide(const struct group_set *set, const struct group_op *op, struct
     ret->rule = "";
     struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
     rows[op->kind].decide(&d);
-    MUSTER_CHECK((ret->verdict == GROUP_ANSWER || ret->verdict == GROUP_HOLD) == (ret->answer != NULL));
+    MUSTER_CHECK((ret->verdict == GROUP_ANSWER) == (ret->answer != NULL));
     own_answer(&d);
 }

@@ -259,7 +259,7 @@ struct group {
     uint64_t id_hash;
     struct str id;
     int64_t revision;
-    uint64_t phase, beat_phase;
+    uint64_t phase;
     struct classic classic;
     struct modern *consumer; /* NULL: no record of a consumer group is live */
     struct modern *streams;  /* NULL: no record of a streams group is live */
@@ -299,7 +299,7 @@ struct group_set {
     uint64_t catalog_index; /* shard 0: of the newest entry that changed the catalogue; apply.c keeps it */
     int64_t cursor;
     uint64_t cursor_hash;
-    uint64_t phases;          /* phases given out; group_phase() and group_beat_phase() of a group never repeat */
+    uint64_t phases;          /* phases given out; group_phase() of a group never repeats */
     struct snapshot_cut *cut; /* a snapshot is being taken */
 };
 
@@ -309,7 +309,6 @@ struct group *group_find_or_add(struct group_set *set, struct str id);
 void group_remove_if_gone(struct group_set *set, struct group *g);     /* frees a group that no live record stands for */
 struct group *group_after(const struct group_set *set, struct str id); /* the next one in id order; id null: the first */
 void group_phase_move(struct group_set *set, struct group *g);
-void group_beat_phase_move(struct group_set *set, struct group *g);
 
 /* Dispatched from group_apply by record type; one function per record, in the folder that owns it. value NULL: tombstone.
  * They keep set->hash through group_hash_replace() and leave freeing an empty group to apply.c. */

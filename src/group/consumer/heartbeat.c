@@ -31,20 +31,16 @@ static void arm_refresh(struct draft *t)
 
 void consumer_finish(struct draft *t, const consumer_heartbeat *r, const struct holding *owned, const char *rule)
 {
-    if (t->d->op->moved_to == 0) {
-        consumer_draft_settle(t, owned);
-    }
+    consumer_draft_settle(t, owned);
     arm_refresh(t);
     out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, t->timing.session_timeout_ms);
     consumer_answer(t, rule == NULL ? beat_rule(t) : rule, r);
     draft_close(t);
-    draft_hold_answer(t, owned);
 }
 
 static void beat(struct draft *t, const consumer_heartbeat *r)
 {
     const struct modern_slot *slot = NULL;
-    bool again = t->d->op->again; /* what it says was taken when it came */
     struct sender who = consumer_sender(r);
     struct refused refused = sender_check_size(t, &who, t->d->op->settings->consumer.max_size);
     refused = refused.error == KAFKA_NONE ? sender_find(t, &who, &slot) : refused;
@@ -57,15 +53,13 @@ static void beat(struct draft *t, const consumer_heartbeat *r)
         return;
     }
     draft_hold(t, slot);
-    if (!again) {
-        consumer_sender_put(t, r, slot->member);
-    }
+    consumer_sender_put(t, r, slot->member);
     refused = sender_check_growth(t);
     if (refused.error != KAFKA_NONE) {
         consumer_refuse(t->d, refused);
         return;
     }
-    consumer_finish(t, r, again ? NULL : owned, NULL);
+    consumer_finish(t, r, owned, NULL);
 }
 
 static struct refused unknown_group(const struct draft *t, const consumer_heartbeat *r)

@@ -96,7 +96,6 @@ struct draft {
     /* The assignment. */
     const struct assign_result *assigned; /* that was computed; NULL: none */
     bool assignment_put;                  /* its target assignment metadata record is written */
-    bool tells;                           /* the answer says more to the put member than that it is still one */
     void *more;                           /* of the protocol: struct streams_draft, struct consumer_draft */
 };
 
@@ -144,11 +143,6 @@ void draft_reconcile(struct draft *t, const struct holding *target, const struct
 bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena);
 /* The heartbeat interval to answer: the group's own, or a shorter one for a put member that is not settled (muster.group.heartbeat.adaptive). */
 int32_t draft_heartbeat_interval(const struct draft *t);
-
-/* ---- hold.c ------------------------------------------------------------------------------------------------------------------------------------ */
-
-/* The answer to a heartbeat is there and the draft closed: whether it may be held. owned as in draft_reconcile(). */
-void draft_hold_answer(const struct draft *t, const struct holding *owned);
 
 /* ---- sender.c: who sends a request ------------------------------------------------------------------------------------------------------- */
 

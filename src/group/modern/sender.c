@@ -42,9 +42,6 @@ struct refused sender_check_epoch(const struct draft *t, const struct sender *wh
 {
     struct member_position p = modern_position(slot);
     bool ahead = who->epoch > p.epoch;
-    if (t->d->op->moved_to > 0 && t->d->op->moved_to == p.epoch) {
-        return not_refused(); /* it came there while its heartbeat was held */
-    }
 #ifdef MUSTER_FAULT_LARGER_AT_OLD_EPOCH
     if (who->epoch == p.previous_epoch && owned != NULL) {
         return not_refused();

@@ -219,8 +219,6 @@ bool modern_waits_for_others(const struct modern *s, const struct modern_slot *s
 
 /* ---- how soon to beat ------------------------------------------------------------------------------------------------------------------ */
 
-enum { SOON_MS = 100 };
-
 /* Of a large group every nth member is looked at. */
 static int64_t count_unsettled(const struct draft *t)
 {
@@ -235,30 +233,16 @@ static int64_t count_unsettled(const struct draft *t)
     return count * step + 1;
 }
 
-/* One whose heartbeats are held comes a little more often, so that it is not away for long once something else that it sent has let its heartbeat go. */
-static int32_t held_interval(const struct draft *t)
-{
-    const struct adaptive_settings *a = &t->d->op->settings->adaptive;
-    int32_t usual = t->timing.heartbeat_interval_ms;
-    int64_t beats = a->hold_interval_ms > 0 ? (int64_t)1000 * t->next.member_count / a->hold_interval_ms : INT64_MAX;
-    return beats <= a->hold_rate && a->hold_interval_ms < usual ? a->hold_interval_ms : usual;
-}
-
 /* A member that has something to give up or to wait for is asked to come soon, so that a share changes hands in fractions of a second; of many such members
  * each is asked less often, so that together they stay within the rate. */
 int32_t draft_heartbeat_interval(const struct draft *t)
 {
     const struct adaptive_settings *a = &t->d->op->settings->adaptive;
-    bool holds = t->d->op->holds && a->hold_ms > 0;
-    int32_t usual = holds ? held_interval(t) : t->timing.heartbeat_interval_ms;
-    if (holds && t->after.state == MEMBER_UNREVOKED) {
-        return usual; /* it says by itself that it gave it up; by another interval its client would count anew, and not be held until then */
-    }
+    int32_t usual = t->timing.heartbeat_interval_ms;
     if (!a->enabled || (t->after.state == MEMBER_STABLE && t->after.epoch >= t->next.epoch) || usual <= a->floor_ms) {
         return usual;
     }
     int64_t soon = a->rate > 0 ? 1000 * count_unsettled(t) / a->rate : 0;
-    int32_t floor = t->d->op->moved_to > 0 && a->floor_ms > SOON_MS ? SOON_MS : a->floor_ms; /* there is news for it */
-    soon = soon > floor ? soon : floor;
+    soon = soon > a->floor_ms ? soon : a->floor_ms;
     return soon < usual ? (int32_t)soon : usual;
 }

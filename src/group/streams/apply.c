@@ -92,7 +92,6 @@ void streams_apply_topology(const struct apply_context *c, const struct streams_
     group_hash_replace(c->set, s->topology == NULL ? 0 : s->topology->record_hash, c->record_hash);
     topology_put(c->set->pool, s->topology);
     s->topology = value == NULL ? NULL : topology_new(c, value);
-    group_beat_phase_move(c->set, g);
     modern_free_if_gone(c, &streams_kind, g);
 }
 

@@ -69,17 +69,14 @@ static const char *beat_rule(const struct draft *t)
     return t->changed || t->member_put || streams_part(t)->offsets_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
 }
 
-static void move_on(struct draft *t, const heartbeat_request *r, const struct holding *owned)
+void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
 {
-    bool again = t->d->op->again;
-    if (!again) {
-        sender_report_offsets(t, r);
-    }
+    sender_report_offsets(t, r);
     ask_for_topology(t);
     if (configs_moved(t) || streams_draft_warmed_up(t)) {
         draft_bump(t);
     }
-    if (!again && r->shutdown_application && str_is_null(t->next.shutdown_member)) {
+    if (r->shutdown_application && str_is_null(t->next.shutdown_member)) {
         t->next.shutdown_member = t->member_id;
         t->changed = true;
     }
@@ -88,17 +85,9 @@ static void move_on(struct draft *t, const heartbeat_request *r, const struct ho
     draft_reconcile(t, &target, owned);
     endpoints_move(t);
     streams_draft_wish(t);
-}
-
-void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
-{
-    if (t->d->op->moved_to == 0) {
-        move_on(t, r, owned);
-    }
     out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, streams_part(t)->configs.session_timeout_ms);
     heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r);
     draft_close(t);
-    draft_hold_answer(t, owned);
 }
 
 /* It joined with a topology when there was none to compare it with: it has to bring it once more. */
@@ -115,7 +104,6 @@ static struct refused rejoin(const struct draft *t)
 static void beat(struct draft *t, const heartbeat_request *r)
 {
     const struct modern_slot *slot = NULL;
-    bool again = t->d->op->again; /* what it says was taken when it came */
     struct sender who = sender_of(r);
     struct refused refused = sender_find(t, &who, &slot);
     struct member_position position = slot == NULL ? (struct member_position){.state = MEMBER_STABLE} : modern_position(slot);
@@ -130,15 +118,13 @@ static void beat(struct draft *t, const heartbeat_request *r)
         return;
     }
     draft_hold(t, slot);
-    if (!again) {
-        sender_update(t, r, slot->member, slot->member->topology_epoch);
-    }
+    sender_update(t, r, slot->member, slot->member->topology_epoch);
     refused = sender_check_growth(t);
     if (refused.error != KAFKA_NONE) {
         heartbeat_refuse(t->d, refused);
         return;
     }
-    heartbeat_finish(t, r, again ? NULL : owned, NULL);
+    heartbeat_finish(t, r, owned, NULL);
 }
 
 static struct refused unknown_group(const struct draft *t, const heartbeat_request *r)
