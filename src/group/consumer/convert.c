@@ -13,6 +13,7 @@ struct conversion {
     const struct classic *c;
     struct str protocol_name;
     struct modern *to;
+    bool all_assigned;
 };
 
 /* ---- what does not become one ------------------------------------------------------------------------------------------------------- */
@@ -217,6 +218,22 @@ static void set_uses(const struct conversion *v)
     v->to->uses = uses;
 }
 
+/* Whether somebody is to have every partition that the members subscribe to. */
+static bool all_assigned(const struct conversion *v, struct units owners)
+{
+    const struct topics *topics = v->d->op->topics;
+    bool all = true;
+    for (int32_t i = 0; all && i < v->to->uses->count; i++) {
+        struct topic_view view;
+        if (topics->by_name(topics->ctx, v->to->uses->v[i].name, &view)) {
+            for (int32_t p = 0; all && p < view.partitions; p++) {
+                all = units_find(owners, unit_of_topic(&view.id), p) != NULL;
+            }
+        }
+    }
+    return all;
+}
+
 static struct refused make(struct conversion *v, const struct group *g)
 {
     v->protocol_name = chosen_protocol(v->d, v->c);
@@ -231,9 +248,11 @@ static struct refused make(struct conversion *v, const struct group *g)
     }
     if (refused.error == KAFKA_NONE) {
         v->to->member_count = v->to->classic_count = v->to->slot_count;
-        set_revoking(v, set_targets(v));
+        struct units owners = set_targets(v);
+        set_revoking(v, owners);
         set_instances(v);
         set_uses(v);
+        v->all_assigned = all_assigned(v, owners);
     }
     return refused;
 }
@@ -306,5 +325,8 @@ struct refused consumer_convert(struct draft *t)
     v.to->metadata_hash = t->next.metadata_hash = consumer_draft_hash(t);
     write(&v);
     set_timers(&v);
+    if (!v.all_assigned) { /* the classic group's leader would have assigned the rest: nobody else does, if the joining member moves no epoch */
+        draft_bump(t);
+    }
     return not_refused();
 }
