@@ -341,13 +341,16 @@ bool consumers_settled(struct sim *sim, char *why, size_t why_len)
 }
 
 /* Whoever has settled heartbeats seldom. */
-void consumers_check_calm(struct sim *sim)
+bool consumers_calm(struct sim *sim, char *why, size_t why_len)
 {
     for (uint32_t i = 0; i < SIM_CONSUMER_MEMBERS; i++) {
         const struct member *m = &sim->consumers->consumers[i].member;
-        if (m->interval_ms != MEMBER_HEARTBEAT_US / 1000)
-            sim_fail(sim, "%s of %s has settled and heartbeats every %d ms", m->name, m->crowd->id, m->interval_ms);
+        if (m->interval_ms != MEMBER_HEARTBEAT_US / 1000) {
+            snprintf(why, why_len, "%s of %s has settled and heartbeats every %d ms", m->name, m->crowd->id, m->interval_ms);
+            return false;
+        }
     }
+    return true;
 }
 
 void consumers_gone(struct sim *sim, struct str group_id)

@@ -83,6 +83,7 @@ static void say_heartbeat(struct consumer *c)
     struct member *m = &c->member;
     struct sim_request *r = member_request(m, GROUP_HEARTBEAT, 12, 4);
     struct heartbeat_request *q = ARENA_NEW(&r->arena, struct heartbeat_request, 1);
+    m->confirms = false; /* a join does */
     wire_init(&wire_heartbeat_request, q);
     r->request.op.request = q;
     q->group_id = r->request.op.group_id;
@@ -254,7 +255,7 @@ static void joined(struct consumer *c, const struct join_group_response *a)
         forget_has(m);
     int64_t good_sent_us = m->good_sent_us;
     bool nothing_new = c->in_classic_group && a->generation_id == m->epoch; /* it is told where it is, and its session is as it was */
-    member_good(m, a->generation_id);
+    member_good(m, a->generation_id, false);
     m->good_sent_us = nothing_new ? good_sent_us : m->good_sent_us;
     m->confirm_by_us = m->sent_us + MEMBER_REBALANCE_MS * 1000; /* to sync */
     m->life = LIFE_SYNCING;
@@ -285,7 +286,7 @@ static void synced(struct consumer *c, const struct sync_group_response *a)
     m->life = LIFE_MEMBER;
     m->confirm_by_us = 0;
     if (!c->in_classic_group) /* there a sync is no sign of life */
-        member_good(m, m->epoch);
+        member_good(m, m->epoch, false);
     c->calm_sent_us = m->sent_us;
     member_take(m, &share);
     if (m->closed_at_us == 0) { /* nothing that anybody has to be told of */
@@ -327,7 +328,7 @@ static void heartbeat_heard(struct consumer *c, int16_t error)
     } else if (error == NONE) {
         if (m->confirm_by_us == 0)
             c->calm_sent_us = m->sent_us;
-        member_good(m, m->epoch);
+        member_good(m, m->epoch, false);
     } else {
         refused(m, error, "heartbeat");
     }

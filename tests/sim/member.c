@@ -258,11 +258,16 @@ void member_take(struct member *m, const struct share *told)
     set_free(&gained);
 }
 
-void member_good(struct member *m, int32_t epoch)
+void member_good(struct member *m, int32_t epoch, bool told)
 {
     bool lapsed = !member_believes(m);
     crowd_gap(m->crowd);
     m->good_sent_us = m->sent_us;
+    if (m->confirms)
+        m->confirm_by_us = 0;
+    m->confirms = false;
+    if (told)
+        m->doubt_until_us = 0;
     if (lapsed && member_believes(m)) /* its time was over, but nobody minded: then nobody else has what it has */
         check_owner_of(m, &m->has.role[ACTIVE]);
     check_epoch_of(m, epoch, m->sent_us);
@@ -276,16 +281,11 @@ static void good(struct member *m, const struct reply *reply)
     if (m->life == LIFE_JOINING)
         sim_say(m->sim, "%s group=%s joined member=%s epoch=%d", m->name, m->crowd->id, m->member_id, reply->epoch);
     m->life = LIFE_MEMBER;
-    member_good(m, reply->epoch);
+    member_good(m, reply->epoch, reply->tells);
     m->interval_ms = reply->interval_ms;
     m->next_beat_us = m->sent_us + reply->interval_ms * 1000;
-    if (m->confirms)
-        m->confirm_by_us = 0;
-    m->confirms = false;
-    if (reply->tells) {
-        m->doubt_until_us = 0;
+    if (reply->tells)
         member_take(m, reply->share);
-    }
 }
 
 void member_refused(struct member *m, int16_t error, struct str text)
@@ -491,11 +491,17 @@ static bool all_settled(struct crowd *c, const struct settling *s, char *why, si
 
 bool crowd_settled(struct crowd *c, const struct settling *s, char *why, size_t why_len)
 {
-    if (all_settled(c, s, why, why_len))
-        return true;
+    bool settled = all_settled(c, s, why, why_len);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        most = c->members[i]->beats_since_healed > most ? c->members[i]->beats_since_healed : most;
+    if (settled && most > 10)
+        sim_say(c->sim, "%s has settled: at most %u heartbeats", c->id, most);
     for (uint32_t i = 0; i < c->count; i++) {
-        if (c->members[i]->beats_since_healed > s->beats)
+        if (settled) /* a shard that moves may stir it up again */
+            c->members[i]->beats_since_healed = 0;
+        else if (c->members[i]->beats_since_healed > s->beats)
             sim_fail(c->sim, "after %u heartbeats of %s without faults: %s", c->members[i]->beats_since_healed, c->members[i]->name, why);
     }
-    return false;
+    return settled;
 }

@@ -140,10 +140,10 @@ void member_take(struct member *m, const struct share *told);
 void member_elsewhere(struct member *m); /* another node is asked next */
 void member_refused(struct member *m, int16_t error, struct str text);
 void member_drop_all(struct member *m);
-void member_begin_anew(struct member *m, bool other_life); /* a member by that id is no more, or will not be */
-bool member_believes(const struct member *m);              /* that it still is a member, by its own clock */
-void member_good(struct member *m, int32_t epoch);         /* it has just heard that it is one, in that epoch */
-bool member_is_sure(const struct member *m);               /* nothing of it is under way that it does not know of */
+void member_begin_anew(struct member *m, bool other_life);    /* a member by that id is no more, or will not be */
+bool member_believes(const struct member *m);                 /* that it still is a member, by its own clock */
+void member_good(struct member *m, int32_t epoch, bool told); /* it has just heard that it is one, in that epoch; and what it is to have */
+bool member_is_sure(const struct member *m);                  /* nothing of it is under way that it does not know of */
 
 /* ---- after the faults ---- */
 

@@ -18,6 +18,8 @@ static bool same_process(const struct member *a, const struct member *b)
 void check_owner_of(struct member *m, const struct unit_set *gained)
 {
     char text[SET_TEXT_MAX];
+    if (!member_believes(m)) /* what it was told came late; it is looked at again when it hears that it still is a member */
+        return;
     for (uint32_t i = 0; i < m->crowd->count; i++) {
         const struct member *other = m->crowd->members[i];
         struct unit_set both = {0};

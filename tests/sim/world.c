@@ -132,25 +132,34 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
     return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len) && consumers_settled(sim, why, why_len);
 }
 
-/* After the faults: everybody is up, and every group must settle. Then every offset is read once more. */
+static bool calm(struct sim *sim, char *why, size_t why_len)
+{
+    return settled(sim, why, why_len) && consumers_calm(sim, why, why_len);
+}
+
+static void wait_for(struct sim *sim, bool (*condition)(struct sim *sim, char *why, size_t why_len), const char *what)
+{
+    char why[512] = "";
+    int64_t deadline = sim->now_us + SETTLE_US;
+    while (!sim->failed && sim->now_us < deadline && !condition(sim, why, sizeof(why)))
+        run_until(sim, sim->now_us + 100000);
+    if (sim->failed || condition(sim, why, sizeof(why)))
+        return;
+    for (uint32_t id = 1; id <= sim->options.nodes; id++)
+        node_tell(&sim->nodes[id]);
+    sim_fail(sim, "not %s %d s after the faults: %s", what, SETTLE_US / 1000000, why);
+}
+
+/* After the faults: everybody is up, and every group must settle. Then every offset is read once more, while shards may still move home; and all must be calm. */
 static void settle(struct sim *sim)
 {
-    char why[256] = "";
     sim->healing = true;
     faults_heal(sim);
     clients_settle(sim);
-    int64_t deadline = sim->now_us + SETTLE_US;
-    while (!sim->failed && sim->now_us < deadline && !settled(sim, why, sizeof(why)))
-        run_until(sim, sim->now_us + 100000);
-    if (!sim->failed && !settled(sim, why, sizeof(why))) {
-        for (uint32_t id = 1; id <= sim->options.nodes; id++)
-            node_tell(&sim->nodes[id]);
-        sim_fail(sim, "not settled %d s after the faults: %s", SETTLE_US / 1000000, why);
-    }
+    wait_for(sim, settled, "settled");
     clients_final_reads(sim);
     run_until(sim, sim->now_us + 5000000);
-    if (!sim->failed)
-        consumers_check_calm(sim);
+    wait_for(sim, calm, "calm");
 }
 
 bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint64_t *ret_hash, char failure[512])

@@ -216,7 +216,7 @@ void consumers_start(struct sim *sim);
 void consumers_fini(struct sim *sim);
 bool consumers_idle(const struct sim *sim);
 bool consumers_settled(struct sim *sim, char *why, size_t why_len);
-void consumers_check_calm(struct sim *sim);
+bool consumers_calm(struct sim *sim, char *why, size_t why_len);
 void consumers_look(struct sim_node *n, uint32_t shard);
 void consumers_gone(struct sim *sim, struct str group_id);
 void consumers_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);

@@ -35,6 +35,9 @@ void consumer_decide_topics_changed(struct decision *d)
     }
     bool moved = consumer_draft_refresh(&t);
     d->out->resolve = has_regexes(t.was);
+#ifdef MUSTER_FAULT_OLD_MATCHES
+    d->out->resolve = d->out->resolve && t.was->regex_count == 0;
+#endif
     done(&t, moved ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));
 }
 
