@@ -44,17 +44,6 @@ bool shard_serves(const struct shard *s)
 #endif
 }
 
-bool shard_voter(const struct shard *s, uint32_t node)
-{
-    const struct raft_configuration *c = &s->raft.configuration;
-    for (unsigned i = 0; i < c->n; i++) {
-        if (c->servers[i].id == node) {
-            return c->servers[i].role == RAFT_VOTER;
-        }
-    }
-    return false;
-}
-
 /* The disk takes entries, and in time. */
 bool node_healthy(const struct replica *core)
 {
@@ -171,6 +160,7 @@ static void shard_init(struct shard *s, struct replica *core, uint32_t id)
     s->id = id;
     log_init(&s->log);
     buf_init(&s->config, 0);
+    buf_init(&s->applied_config, 0);
     memset(&s->raft, 0, sizeof s->raft);
     MUSTER_CHECK(raft_init(&s->raft, NULL, NULL, core->self, core->peers[core->self_pos].address) == 0);
     s->raft.tracer = NULL; /* the default one formats every message into a static buffer, even when it prints nothing */
@@ -233,6 +223,7 @@ void core_free(struct replica *core)
         raft_close(&core->shards[i].raft, NULL);
         log_fini(&core->shards[i].log);
         buf_fini(&core->shards[i].config);
+        buf_fini(&core->shards[i].applied_config);
     }
     while (core->held_head != NULL) {
         struct held *h = core->held_head;
@@ -355,13 +346,19 @@ static void tick_shard(struct shard *s)
     if (raft_timeout(&s->raft) <= now) {
         if (s->raft.state == RAFT_CANDIDATE) {
             s->tries++;
-        } else if (s->raft.state == RAFT_FOLLOWER) {
+        } else if (s->raft.state == RAFT_FOLLOWER && shard_voter(s, core->self)) {
             core->stats.elections_begun++;
+        } else if (s->raft.state == RAFT_FOLLOWER) {
+            s->raft.follower_state.current_leader.id = 0; /* who has no vote does not stand; it only stops believing in a silent leader */
         }
         elect_before_timeout(s);
+        if (shard_alone(s)) {
+            members_stand_alone(s);
+        }
         struct raft_event event = {.type = RAFT_TIMEOUT};
         shard_step(s, &event);
     }
+    members_tick(s);
     if (s->transfer.active) {
         transfer_poll(s);
     }

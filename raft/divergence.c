@@ -14,19 +14,28 @@ static const struct hash_slot *slot_at(const struct hash_slot *slots, uint64_t i
     return NULL;
 }
 
+/* What another voter reported. A learner compares itself to the voters, too, but is no evidence to anybody. */
+static const struct hash_slot *report_of(const struct shard *s, size_t pos, uint64_t index)
+{
+    const struct peer *p = &s->core->peers[pos];
+    return p->self || !shard_voter(s, p->id) ? NULL : slot_at(s->reported[pos], index);
+}
+
 static void compare(struct shard *s, uint64_t index)
 {
     struct replica *core = s->core;
     const struct hash_slot *own = slot_at(s->hashes, index);
-    unsigned voters = 0, reports = 1, agree = 1;
+    unsigned self = shard_voter(s, core->self) ? 1 : 0;
+    unsigned reports = self, agree = self;
     unsigned best_other = 0;
     uint64_t other = 0;
+    uint32_t ids[NODES_MAX];
+    unsigned voters = (unsigned)shard_voters(s, ids);
     if (own == NULL) {
         return;
     }
     for (size_t i = 0; i < core->peer_count; i++) {
-        voters += shard_voter(s, core->peers[i].id) ? 1 : 0;
-        const struct hash_slot *slot = core->peers[i].self ? NULL : slot_at(s->reported[i], index);
+        const struct hash_slot *slot = report_of(s, i, index);
         if (slot == NULL) {
             continue;
         }
@@ -34,7 +43,7 @@ static void compare(struct shard *s, uint64_t index)
         agree += slot->hash == own->hash ? 1 : 0;
         unsigned same = 0;
         for (size_t k = 0; k < core->peer_count && slot->hash != own->hash; k++) {
-            const struct hash_slot *peer = core->peers[k].self ? NULL : slot_at(s->reported[k], index);
+            const struct hash_slot *peer = report_of(s, k, index);
             same += peer != NULL && peer->hash == slot->hash ? 1 : 0;
         }
         if (same > best_other) {

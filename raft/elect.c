@@ -18,16 +18,18 @@ static unsigned rank_in(const struct shard *s, uint32_t leader, unsigned *ret_co
 {
     const struct replica *core = s->core;
     unsigned rank = 0, count = 0;
-    size_t start = s->id % core->peer_count;
     bool passed = false;
-    for (size_t i = 0; i < core->peer_count; i++) {
-        const struct peer *p = &core->peers[(start + i) % core->peer_count];
-        if (p->self) {
+    uint32_t voters[NODES_MAX];
+    size_t voter_count = shard_voters(s, voters);
+    for (size_t i = 0; i < voter_count; i++) {
+        uint32_t id = voters[(s->id + i) % voter_count];
+        const struct peer *p = peer_const(core, id);
+        if (id == core->self) {
             passed = true;
             count++;
             continue;
         }
-        if (p->id == leader || p->dead || !shard_voter(s, p->id)) {
+        if (id == leader || p == NULL || p->dead) {
             continue;
         }
         rank += passed ? 0 : 1;
@@ -141,12 +143,13 @@ static void deliver_parked(struct shard *s)
     }
     s->parked.used = false;
     const struct peer *p = peer_by_id(s->core, s->parked.from);
+    if (p == NULL) {
+        return; /* removed meanwhile */
+    }
     struct raft_message m = {.type = RAFT_REQUEST_VOTE, .server_id = p->id, .server_address = p->address};
     m.request_vote = s->parked.vote;
-    struct raft_event event = {.type = RAFT_RECEIVE};
-    event.receive.message = &m;
     uint64_t before = raft_voted_for(&s->raft);
-    shard_step(s, &event);
+    shard_vote(s, &m);
     if (before == 0 && raft_voted_for(&s->raft) == 0 && m.request_vote.term == raft_current_term(&s->raft)) {
         elect_refused_vote(s);
     } else if (s->attempt_us != 0 && s->attempt_us < s->core->now_us + VOTED_WAIT_US) {

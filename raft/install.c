@@ -30,7 +30,7 @@ struct sending {
     int result;
 };
 
-static struct sending *sending_find(struct replica *core, const struct shard *s, uint32_t node)
+static struct sending *sending_find(const struct replica *core, const struct shard *s, uint32_t node)
 {
     for (struct sending *x = core->sendings; x != NULL; x = x->next) {
         if (x->shard == s && x->node == node) {
@@ -149,6 +149,11 @@ void install_offer(struct shard *s, uint32_t node)
     x->next = core->sendings;
     core->sendings = x;
     job_start(core, &x->job);
+}
+
+bool install_sending(const struct shard *s, uint32_t node)
+{
+    return sending_find(s->core, s, node) != NULL;
 }
 
 uint64_t install_pinned(const struct shard *s)
@@ -327,14 +332,16 @@ static void offer_to_library(struct receiving *x)
 {
     struct shard *s = x->shard;
     const struct peer *p = peer_by_id(s->core, x->from);
-    struct raft_message m = {.type = RAFT_INSTALL_SNAPSHOT, .server_id = p->id, .server_address = p->address};
+    struct raft_message m = {.type = RAFT_INSTALL_SNAPSHOT};
     struct raft_install_snapshot *i = &m.install_snapshot;
     answer_done(s, x->from, x->term, x->index);
     x->phase = RESTORE_WAIT;
-    if (x->term < raft_current_term(&s->raft) || s->raft.state == RAFT_LEADER || x->index <= s->applied) {
+    if (p == NULL || x->term < raft_current_term(&s->raft) || s->raft.state == RAFT_LEADER || x->index <= s->applied) {
         receiving_free(x);
         return;
     }
+    m.server_id = p->id;
+    m.server_address = p->address;
     i->term = x->term;
     i->last_index = x->index;
     i->last_term = x->last_term;
@@ -535,6 +542,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     core->stats.snapshots_installed++;
     receiving_free(x);
     shard_step(s, &event);
+    members_applied(s, s->config_index, (struct bytes){s->config.ptr, (int32_t)s->config.len});
     s->disk_trim = mark->trim;
     core->host.trim(core->host.ctx, s->id, mark->trim);
 }

@@ -35,20 +35,30 @@ static uint8_t health_flag(const struct replica *core)
     return node_healthy(core) ? MESSAGE_HEALTHY : 0;
 }
 
-/* The newest round (or stamp) that a majority of the shard's voters has answered, this node counting as answered. */
+static bool counts(const struct shard *s, uint32_t node)
+{
+#ifdef MUSTER_FAULT_LEARNER_COUNTS
+    return shard_member(s, node);
+#else
+    return shard_voter(s, node);
+#endif
+}
+
+/* The newest round (or stamp) that a majority of the shard's voters has answered, this node counting as answered. The voters are those of its newest
+ * configuration: a leader elected elsewhere had a majority of it or of the one before or after, and any two of those have a node in common. */
 static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
 {
     const struct replica *core = s->core;
+    const struct raft_configuration *c = &s->raft.configuration;
     uint64_t rounds[NODES_MAX];
     int64_t stamps[NODES_MAX];
     size_t count = 0, voters = 0;
+    for (unsigned i = 0; i < c->n; i++) {
+        voters += c->servers[i].role == RAFT_VOTER ? 1 : 0;
+    }
     for (size_t i = 0; i < core->peer_count; i++) {
         const struct peer *p = &core->peers[i];
-        if (!shard_voter(s, p->id)) {
-            continue;
-        }
-        voters++;
-        if (p->self) {
+        if (p->self || !counts(s, p->id)) {
             continue;
         }
         size_t at = count++;
@@ -61,6 +71,7 @@ static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
         stamps[at] = p->acked_stamp_us;
     }
     size_t others = voters / 2; /* needed besides this node */
+    others += voters > 0 && !shard_voter(s, core->self) ? 1 : 0;
     if (others == 0) {
         *ret_stamp_us = core->now_us;
         return core->round_next - 1;
@@ -98,7 +109,7 @@ int64_t round_contact_us(const struct shard *s)
         return 0;
     }
     uint64_t round = majority_round(s, &stamp_us);
-    return round >= s->round_first || s->core->peer_count == 1 ? stamp_us : 0;
+    return round >= s->round_first || shard_alone(s) ? stamp_us : 0;
 }
 
 static void send_round(struct replica *core)
@@ -162,8 +173,10 @@ void round_flush(struct replica *core)
         return;
     }
     send_round(core);
-    for (uint32_t i = 0; i < core->shard_count && core->peer_count == 1; i++) {
-        confirm(&core->shards[i]);
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        if (shard_alone(&core->shards[i])) {
+            confirm(&core->shards[i]); /* there is nobody to wait for */
+        }
     }
 }
 

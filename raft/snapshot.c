@@ -116,17 +116,6 @@ static void taking_done(struct core_job *job)
     taking_next(t, t->data.len > 0 ? TAKING_ADD : TAKING_COMMIT);
 }
 
-static int encode_committed(const struct shard *s, struct buf *out)
-{
-    struct raft_buffer encoded;
-    if (raft_configuration_encode(&s->raft.configuration_committed, &encoded) != 0) {
-        return MUSTER_E_INVALID;
-    }
-    int rc = buf_put(out, encoded.base, encoded.len);
-    raft_free(encoded.base);
-    return rc;
-}
-
 static void take(struct shard *s)
 {
     struct replica *core = s->core;
@@ -136,11 +125,11 @@ static void take(struct shard *s)
     t->job.run = taking_run;
     t->job.done = taking_done;
     buf_init(&t->config, 0);
-    MUSTER_CHECK(encode_committed(s, &t->config) == 0);
+    MUSTER_CHECK(buf_put(&t->config, s->applied_config.ptr, s->applied_config.len) == 0);
     t->meta.shard = s->id;
     t->meta.index = s->applied;
     t->meta.term = log_get(&s->log, s->applied)->term;
-    t->meta.config_index = s->raft.configuration_committed_index;
+    t->meta.config_index = s->applied_config_index;
     t->meta.config = (struct bytes){t->config.ptr, (int32_t)t->config.len};
     s->snapshot_bytes = s->applied_bytes;
     core->taking = t;
@@ -282,6 +271,9 @@ int snapshot_restore(struct shard *s, char *ret_text)
     s->config_index = meta.config_index;
     buf_clear(&s->config);
     MUSTER_CHECK(buf_put(&s->config, meta.config.ptr, (size_t)meta.config.len) == 0);
+    buf_clear(&s->applied_config);
+    MUSTER_CHECK(buf_put(&s->applied_config, meta.config.ptr, (size_t)meta.config.len) == 0);
+    s->applied_config_index = meta.config_index;
     events->restore_begin(events->ctx, s->id, meta.index, meta.term);
     rc = restore_data(s, reader);
     if (rc == 0 && events->restored(events->ctx, s->id, meta.index, meta.state_hash) != 0) {

@@ -46,6 +46,20 @@ struct transfer {
     int64_t since_us;
 };
 
+/* A learner's rounds (members.c). */
+struct catch_up {
+    uint64_t term;    /* of the leadership that counts; 0: none */
+    uint64_t target;  /* what the leader had when the round began */
+    int64_t since_us; /* ... and when that was */
+    bool done;        /* the newest round that ended was quick, and the present one is not late */
+};
+
+/* A removed node that is to be told so. */
+struct farewell {
+    uint32_t node; /* 0: nobody */
+    uint64_t match, index;
+};
+
 struct hash_slot {
     uint64_t index;
     uint64_t hash;
@@ -97,14 +111,19 @@ struct shard {
     uint64_t round_wanted; /* newest round asked for */
     uint64_t round_confirmed;
 
+    struct catch_up catch_up[NODES_MAX]; /* by position of the peer */
+    struct farewell farewell;
+
     struct transfer transfer;
     int64_t flee_after_us; /* from a disk that fails: no attempt before */
     int64_t home_after_us; /* to the preferred leader: no attempt before */
 
     /* Snapshots. */
     uint64_t snapshot_index, snapshot_term;
-    uint64_t config_index;                  /* of the newest committed configuration */
-    struct buf config;                      /* ... as the library encodes it */
+    uint64_t config_index;         /* of the configuration in the newest snapshot */
+    struct buf config;             /* ... as the library encodes it */
+    uint64_t applied_config_index; /* of the configuration in force at the applied index */
+    struct buf applied_config;
     uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; as of the last snapshot */
     uint64_t disk_trim;                     /* the log on disk begins behind this entry */
     bool snapshot_hint;
@@ -181,7 +200,6 @@ bool node_healthy(const struct replica *core);
 void core_fatal(struct replica *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool shard_leads(const struct shard *s);
 bool shard_serves(const struct shard *s);
-bool shard_voter(const struct shard *s, uint32_t node);
 void job_start(struct replica *core, struct core_job *job);
 
 /* ---- step.c: one event into the library, and everything that must follow */
@@ -195,6 +213,21 @@ int shard_receive(struct shard *s, struct raft_message *m);
 void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_class class, const struct message *m);
 void core_release_held(struct replica *core);
 int64_t shard_silence_us(const struct shard *s); /* since the leader was heard or a vote given */
+
+void shard_send_append(struct shard *s, uint32_t node, const struct raft_append_entries *args); /* payloads from the log */
+int shard_vote(struct shard *s, struct raft_message *m);                                        /* a vote request */
+void shard_configuration(struct shard *s, uint64_t index, struct bytes config);                 /* tells the library that it is committed */
+
+/* ---- members.c */
+bool shard_member(const struct shard *s, uint32_t node);
+bool shard_voter(const struct shard *s, uint32_t node);
+size_t shard_voters(const struct shard *s, uint32_t ret[NODES_MAX]); /* ascending */
+bool shard_alone(const struct shard *s);                             /* this node is the only voter */
+void members_tick(struct shard *s);
+void members_applied(struct shard *s, uint64_t index, struct bytes config); /* a configuration is committed and applied */
+void members_before_change(struct shard *s, uint64_t index);                /* one is about to enter the log at index */
+void members_stand_alone(struct shard *s);
+bool members_found_alone(const struct shard *s); /* before the start: by what recovery found */
 
 /* ---- persist.c */
 void persist_start(struct replica *core);
@@ -226,7 +259,6 @@ uint32_t transfer_choose(struct shard *s); /* 0: nobody is fit */
 void transfer_poll(struct shard *s);
 void transfer_lost(struct shard *s); /* no longer leader */
 void balance_tick(struct replica *core);
-uint32_t balance_preferred(const struct replica *core, uint32_t shard);
 
 /* ---- snapshot.c: taking one; install.c: moving one to another node */
 void snapshot_tick(struct replica *core);
@@ -241,6 +273,7 @@ void install_wanted(struct shard *s, struct raft_update *update); /* the library
 void install_marked(struct shard *s, const struct mark *mark);
 int install_message(struct replica *core, struct peer *p, const struct message *m);
 uint64_t install_pinned(const struct shard *s); /* the entry after this one is wanted by a node that is being sent a snapshot */
+bool install_sending(const struct shard *s, uint32_t node);
 void install_connected(struct replica *core, uint32_t node);
 void install_tick(struct replica *core);
 void install_close(struct replica *core);

@@ -80,7 +80,7 @@ void core_release_held(struct replica *core)
 }
 
 /* The library says how many entries; the payloads are ours. A message too big for one frame becomes several that follow each other. */
-static void send_append(struct shard *s, uint32_t node, const struct raft_append_entries *args)
+void shard_send_append(struct shard *s, uint32_t node, const struct raft_append_entries *args)
 {
     struct replica *core = s->core;
     const uint64_t frame_max = core->options.entry_max_bytes + (UINT64_C(1) << 20);
@@ -130,7 +130,7 @@ static void send_message(struct shard *s, const struct raft_message *from)
         return;
     }
     if (from->type == RAFT_APPEND_ENTRIES) {
-        send_append(s, p->id, &from->append_entries);
+        shard_send_append(s, p->id, &from->append_entries);
         return;
     }
     if (from->type == RAFT_INSTALL_SNAPSHOT) {
@@ -281,12 +281,11 @@ int shard_submit(struct shard *s, uint8_t type, struct bytes data)
 
 /* ---- applying ------------------------------------------------------------------------------------------------------- */
 
-static void apply_config(struct shard *s, const struct entry *e, uint64_t index)
+void shard_configuration(struct shard *s, uint64_t index, struct bytes config)
 {
     struct raft_event event = {.type = RAFT_CONFIGURATION};
     event.configuration.index = index;
-    struct bytes data = {e->data, (int32_t)e->len};
-    if (config_decode(data, &event.configuration.conf) != 0) {
+    if (config_decode(config, &event.configuration.conf) != 0) {
         core_fatal(s->core, "shard %u: the configuration in entry %llu cannot be decoded", s->id, (unsigned long long)index);
         return;
     }
@@ -321,7 +320,9 @@ void shard_apply(struct shard *s)
         struct bytes data = {e->data, e->type == RAFT_COMMAND ? (int32_t)e->len : 0};
         core->events.apply(core->events.ctx, s->id, index, e->term, data);
         if (e->type == RAFT_CHANGE) {
-            apply_config(s, e, index);
+            struct bytes config = {e->data, (int32_t)e->len};
+            shard_configuration(s, index, config);
+            members_applied(s, index, config);
         }
         hash_applied(s);
         shard_tell(s);
@@ -336,6 +337,40 @@ static int step_message(struct shard *s, struct raft_message *m)
     struct raft_event event = {.type = RAFT_RECEIVE};
     event.receive.message = m;
     return shard_step(s, &event);
+}
+
+static struct raft_server *own_server(struct shard *s)
+{
+    struct raft_configuration *c = &s->raft.configuration;
+    for (unsigned i = 0; i < c->n; i++) {
+        if (c->servers[i].id == s->core->self) {
+            return &c->servers[i];
+        }
+    }
+    return NULL;
+}
+
+/* A learner votes, too, when it is asked: who asks has it for a voter, by a configuration that has not come here yet, and its vote may be the one that is
+ * missing (Raft, 4.2.1). Who really counts no learners does not ask. 0.22.1 would refuse. */
+int shard_vote(struct shard *s, struct raft_message *m)
+{
+    struct raft_server *own = own_server(s);
+    int role = own != NULL ? own->role : RAFT_VOTER;
+    if (own != NULL) {
+        own->role = RAFT_VOTER;
+    }
+    int rc = step_message(s, m);
+    own = own_server(s);
+    if (own != NULL) {
+        own->role = role;
+    }
+    return rc;
+}
+
+static bool log_agrees(const struct shard *s, uint64_t index, uint64_t term)
+{
+    const struct entry *e = log_get(&s->log, index);
+    return e != NULL ? e->term == term : index == s->snapshot_index && term == s->snapshot_term;
 }
 
 /* Splits what arrived so that a configuration entry is the first of its step: 0.22.1 gives it the index of the first new entry otherwise. */
@@ -360,6 +395,10 @@ static void receive_append(struct shard *s, struct raft_message *m)
             for (unsigned i = start; i < end; i++) {
                 all.entries[i].batch = batch;
             }
+        }
+        if (part->n_entries > 0 && part->entries[0].type == RAFT_CHANGE && !s->installing &&
+            log_agrees(s, part->prev_log_index, part->prev_log_term)) {
+            members_before_change(s, part->prev_log_index + 1);
         }
         if (step_message(s, m) != 0 || end == all.n_entries) {
             return;
@@ -392,6 +431,16 @@ static uint64_t message_term(const struct raft_message *m)
     }
 }
 
+/* Who is no voter by this node's newest configuration may be one by a newer one, which then is in its log: of two voters, the one that was just added
+ * may be the only one that can lead. A removed node has no newer log: it is sent nothing from its removal on. */
+static bool may_stand(const struct shard *s, uint32_t from, const struct raft_request_vote *vote)
+{
+    const struct entry *last = log_get(&s->log, s->log.last);
+    uint64_t last_term = last != NULL ? last->term : s->snapshot_term;
+    bool newer = vote->last_log_term > last_term || (vote->last_log_term == last_term && vote->last_log_index > s->log.last);
+    return shard_voter(s, from) || newer;
+}
+
 /* What the library would take on trust. */
 static bool message_admissible(const struct shard *s, const struct raft_message *m)
 {
@@ -403,10 +452,12 @@ static bool message_admissible(const struct shard *s, const struct raft_message 
     }
     switch (m->type) {
     case RAFT_REQUEST_VOTE:
-        return shard_voter(s, from) && m->request_vote.candidate_id == from;
+        return m->request_vote.candidate_id == from && may_stand(s, from, &m->request_vote);
     case RAFT_REQUEST_VOTE_RESULT:
         /* Outside of a candidacy the library reads a field of another state here; there is nothing to learn from the answer then. */
         return shard_voter(s, from) && s->raft.state == RAFT_CANDIDATE;
+    case RAFT_APPEND_ENTRIES_RESULT:
+        return shard_member(s, from); /* the library would step down for the term of a node that was removed */
     case RAFT_APPEND_ENTRIES:
     case RAFT_INSTALL_SNAPSHOT:
         return !(shard_leads(s) && term == current); /* two leaders of one term: never, and the library would not notice */
@@ -422,7 +473,8 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
     struct raft *r = &s->raft;
     if (r->state == RAFT_FOLLOWER && r->follower_state.current_leader.id != 0) {
         const struct peer *leader = peer_by_id(s->core, (uint32_t)r->follower_state.current_leader.id);
-        bool silent = shard_silence_us(s) >= (int64_t)s->core->options.election_timeout_ms * 900;
+        bool silent =
+            shard_voter(s, s->core->self) && !shard_alone(s) && shard_silence_us(s) >= (int64_t)s->core->options.election_timeout_ms * 900;
         if (silent || (leader != NULL && leader->dead)) {
             struct raft_event event = {.type = RAFT_TIMEOUT};
             r->follower_state.randomized_election_timeout = 0;
@@ -431,7 +483,7 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
             s->mute = false;
         }
     }
-    step_message(s, m);
+    shard_vote(s, m);
 }
 
 /* A rejection that arrives late, from before its sender caught up, makes 0.22.1 move its next index below what it knows to match; it then counts
@@ -468,7 +520,7 @@ int shard_receive(struct shard *s, struct raft_message *m)
     } else if (m->type == RAFT_REQUEST_VOTE) {
         if (elect_admit(s, from, &m->request_vote)) {
             uint64_t before = raft_voted_for(&s->raft);
-            step_message(s, m);
+            shard_vote(s, m);
             if (m->request_vote.disrupt_leader && before == 0 && raft_voted_for(&s->raft) == 0 &&
                 m->request_vote.term == raft_current_term(&s->raft)) {
                 elect_refused_vote(s);
@@ -489,8 +541,12 @@ int shard_receive(struct shard *s, struct raft_message *m)
 
 /* ---- start ---------------------------------------------------------------------------------------------------------- */
 
+/* A node that joined begins with nothing, and waits for what it is sent. */
 static void load_founding(struct shard *s)
 {
+    if (s->core->identity.joined) {
+        return;
+    }
     struct buf config;
     buf_init(&config, 0);
     MUSTER_CHECK(core_founding_config(&s->core->identity, &config) == 0);
@@ -523,6 +579,10 @@ int shard_start(struct shard *s)
     event.start.start_index = s->log.first;
     event.start.entries = entries;
     event.start.n_entries = (unsigned)count;
+    if (members_found_alone(s)) {
+        event.start.term++; /* as members_stand_alone: the library makes it leader in this step */
+        event.start.voted_for = s->core->self;
+    }
     struct raft_snapshot_metadata meta;
     if (s->snapshot_index > 0) {
         meta = (struct raft_snapshot_metadata){.index = s->snapshot_index, .term = s->snapshot_term};
@@ -539,6 +599,9 @@ int shard_start(struct shard *s)
         return MUSTER_E_CORRUPT; /* the library has freed the array */
     }
     raft_free(entries);
+    if (s->snapshot_index > 0 && s->core->events.members != NULL) {
+        s->core->events.members(s->core->events.ctx, s->id);
+    }
     elect_start(s);
     MUSTER_CHECK(s->raft.last_stored == s->log.last || shard_leads(s));
     return 0;

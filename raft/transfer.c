@@ -30,10 +30,12 @@ uint32_t transfer_choose(struct shard *s)
     const struct replica *core = s->core;
     uint32_t best = 0;
     uint64_t best_match = 0;
-    for (size_t i = 0; i < core->peer_count; i++) {
-        const struct peer *p = &core->peers[(s->id + i) % core->peer_count];
-        uint64_t match = match_of(s, p->id);
-        if (peer_fit(s, p) && (best == 0 || match > best_match)) {
+    uint32_t voters[NODES_MAX];
+    size_t count = shard_voters(s, voters);
+    for (size_t i = 0; i < count; i++) {
+        const struct peer *p = peer_const(core, voters[(s->id + i) % count]);
+        uint64_t match = p != NULL ? match_of(s, p->id) : 0;
+        if (p != NULL && peer_fit(s, p) && (best == 0 || match > best_match)) {
             best = p->id;
             best_match = match;
         }
@@ -131,9 +133,12 @@ void transfer_poll(struct shard *s)
 
 /* ---- balance ------------------------------------------------------------------------------------------------------------- */
 
-uint32_t balance_preferred(const struct replica *core, uint32_t shard)
+/* The shards' homes are dealt out over the voters there are. */
+static uint32_t home_of(const struct shard *s)
 {
-    return core->peers[shard % core->peer_count].id;
+    uint32_t voters[NODES_MAX];
+    size_t count = shard_voters(s, voters);
+    return count > 0 ? voters[s->id % count] : 0;
 }
 
 static bool any_transfer(const struct replica *core)
@@ -150,12 +155,12 @@ static bool any_transfer(const struct replica *core)
 static bool majority_writes(const struct shard *s)
 {
     const struct replica *core = s->core;
-    size_t voters = 0;
-    size_t able = core->full ? 0 : 1;
-    for (size_t i = 0; i < core->peer_count; i++) {
-        const struct peer *p = &core->peers[i];
-        voters += shard_voter(s, p->id) ? 1 : 0;
-        able += peer_fit(s, p) ? 1 : 0;
+    uint32_t ids[NODES_MAX];
+    size_t voters = shard_voters(s, ids);
+    size_t able = 0;
+    for (size_t i = 0; i < voters; i++) {
+        const struct peer *p = peer_const(core, ids[i]);
+        able += p != NULL && (p->self ? !core->full : peer_fit(s, p)) ? 1 : 0;
     }
     return able > voters / 2;
 }
@@ -187,9 +192,9 @@ static void go_home(struct replica *core)
     }
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        uint32_t home = balance_preferred(core, i);
+        uint32_t home = home_of(s);
         const struct peer *p = peer_by_id(core, home);
-        if (home == core->self || !shard_serves(s) || core->now_us < s->home_after_us || !peer_fit(s, p)) {
+        if (home == core->self || p == NULL || !shard_serves(s) || core->now_us < s->home_after_us || !peer_fit(s, p)) {
             continue;
         }
         uint64_t match = match_of(s, home);

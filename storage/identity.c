@@ -13,6 +13,7 @@ enum {
     IDENTITY_PEER_BYTES = 22, /* without the address */
     IDENTITY_MAX_BYTES = 16 * 1024,
     IDENTITY_FLAG_LOG_BEGUN = 1,
+    IDENTITY_FLAG_JOINED = 2,
     PEERS_MAX = (int)COUNT_OF(((struct store_identity *)0)->peers),
     ADDRESS_MAX = (int)sizeof(((struct store_peer *)0)->address) - 1
 };
@@ -46,7 +47,7 @@ static int identity_encode(struct buf *out, const struct store_identity *id, boo
     memset(at, 0, IDENTITY_FIXED_BYTES);
     memcpy(at, identity_magic, sizeof(identity_magic));
     put_le32(at + 8, IDENTITY_VERSION);
-    put_le32(at + 16, log_begun ? IDENTITY_FLAG_LOG_BEGUN : 0);
+    put_le32(at + 16, (log_begun ? IDENTITY_FLAG_LOG_BEGUN : 0) | (id->joined ? IDENTITY_FLAG_JOINED : 0));
     put_le32(at + 20, id->node_id);
     memcpy(at + 24, id->cluster_id.b, 16);
     memcpy(at + 40, id->incarnation.b, 16);
@@ -115,6 +116,7 @@ static int identity_decode(const struct buf *in, struct store_identity *id, bool
         .node_id = get_le32(p + 20),
         .shard_count = get_le32(p + 56),
         .hash_version = get_le32(p + 60),
+        .joined = (get_le32(p + 16) & IDENTITY_FLAG_JOINED) != 0,
         .peer_count = get_le32(p + 64),
     };
     memcpy(id->cluster_id.b, p + 24, 16);

@@ -41,6 +41,25 @@ struct replica_events {
     void (*peer)(void *ctx, uint32_t node, bool connected);
     /* An unrecoverable fault of this node (failed fsync, diverged state): the owner logs it and stops the process. */
     void (*fatal)(void *ctx, const char *text);
+    /* A configuration of the shard was committed, or came with a snapshot: replica_members tells it. May be NULL. */
+    void (*members)(void *ctx, uint32_t shard);
+};
+
+/* Members of a shard. A learner is sent everything and keeps a state like the others, but it has no vote, counts for no majority and never leads. */
+enum replica_vote { REPLICA_LEARNER, REPLICA_VOTER };
+struct replica_member { uint32_t node; enum replica_vote vote; };
+
+enum replica_change {
+    REPLICA_ADD_LEARNER,                 /* a node that is no member becomes a learner */
+    REPLICA_PROMOTE,                     /* a learner becomes a voter */
+    REPLICA_REMOVE                       /* a voter or learner is a member no more */
+};
+
+/* How far a member is, as the leader knows it. */
+struct replica_progress {
+    uint64_t match_index;                /* its log agrees with the leader's up to here, durably; 0: not known yet */
+    int64_t heard_us;                    /* the newest moment such that it answered something sent then or later; 0: never */
+    bool snapshot_under_way;             /* it is being sent a snapshot */
 };
 
 struct replica_shard_status {
@@ -62,6 +81,16 @@ void     replica_flush(struct replica *r, int64_t now_us);
 void     replica_status(const struct replica *r, uint32_t shard, struct replica_shard_status *ret);
 /* Begins handing leadership of the shard to node (0: the best placed). 0, NOT_LEADER, BUSY (one is under way), NOT_FOUND. */
 int      replica_transfer(struct replica *r, uint32_t shard, uint32_t node);
+/* The members of the shard by the newest configuration in this node's log, in no order; *ret_committed false while that is not known to be committed.
+ * The count, which may be more than capacity. 0: this node has just joined and was told nothing yet. */
+size_t   replica_members(const struct replica *r, uint32_t shard, struct replica_member *ret, size_t capacity, bool *ret_committed);
+/* Leader: begins one change of the shard's configuration, and of one member (Raft's single-server change). It has happened when members() is called and
+ * replica_members says so, committed. 0; NOT_LEADER; BUSY (a change or a transfer is under way, the shard does not serve yet, a promoted node has not caught
+ * up, or the leader itself is to go: then it hands over first, and the next leader is to be asked); NOT_FOUND (no such member, or no such peer to
+ * add); EXISTS (a member already, or a voter; or its address is a member's); REFUSED (of the voters that would be, no majority answers). */
+int      replica_change_member(struct replica *r, uint32_t shard, enum replica_change change, uint32_t node);
+/* Leader: how far a member is. false: this node does not lead, or node is no member. */
+bool     replica_progress(const struct replica *r, uint32_t shard, uint32_t node, struct replica_progress *ret);
 /* Best effort: false when there is no connection or its buffer is full. */
 bool     replica_send(struct replica *r, uint32_t node, uint16_t channel, struct bytes data);
 bool     replica_connected(const struct replica *r, uint32_t node);

@@ -41,7 +41,8 @@ struct store_identity {
     struct uuid incarnation;             /* of this folder; made when it was formed */
     uint32_t shard_count;
     uint32_t hash_version;               /* of shard = hash(group id) % shards */
-    uint32_t peer_count;                 /* founding members, this node included, ordered by node id */
+    bool joined;                         /* peers are not the founders any more: the shards' first entry cannot be made of them and comes from others */
+    uint32_t peer_count;                 /* members, this node included, ordered by node id */
     struct store_peer peers[32];
 };
 /* NOT_FOUND: an empty folder, never formed. CORRUPT: the file is there and wrong. Write is atomic (temporary file, fsync, rename, fsync of the folder). */

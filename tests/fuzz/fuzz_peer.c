@@ -360,10 +360,21 @@ static void open_world(struct world *w, struct mem_disk *disk, const struct stor
 {
     const struct core_host host = {
         .ctx = w, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &w->port};
-    const struct replica_events events = {
-        w,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
-        on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
-        on_peer,     on_fatal};
+    const struct replica_events events = {w,
+                                          on_role,
+                                          on_apply,
+                                          on_confirmed,
+                                          on_restore_begin,
+                                          on_restore_data,
+                                          on_restored,
+                                          on_snapshot_begin,
+                                          on_snapshot_next,
+                                          on_snapshot_end,
+                                          on_state_hash,
+                                          on_message,
+                                          on_peer,
+                                          on_fatal,
+                                          NULL};
     struct core_options options = {.seed = 1, .hash_interval = 4};
     const struct store_options store = {.shard_count = SHARDS,
                                         .segment_bytes = 1 << 16,

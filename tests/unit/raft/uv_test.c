@@ -174,9 +174,21 @@ static int try_open(struct node *n, const struct store_identity *identity, char 
     o.core.log_retain_bytes = 400000;
     o.core.balance_after_ms = UINT32_MAX;
     o.core.hash_interval = 10;
-    o.events = (struct replica_events){n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
-                                       on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
-                                       on_peer,     on_fatal};
+    o.events = (struct replica_events){n,
+                                       on_role,
+                                       on_apply,
+                                       on_confirmed,
+                                       on_restore_begin,
+                                       on_restore_data,
+                                       on_restored,
+                                       on_snapshot_begin,
+                                       on_snapshot_next,
+                                       on_snapshot_end,
+                                       on_state_hash,
+                                       on_message,
+                                       on_peer,
+                                       on_fatal,
+                                       NULL};
     memset(n->applied, 0, sizeof n->applied);
     memset(n->commands, 0, sizeof n->commands);
     memset(n->role, 0, sizeof n->role);

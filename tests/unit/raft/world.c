@@ -268,6 +268,12 @@ static void on_peer(void *ctx, uint32_t node, bool connected)
     (void)connected;
 }
 
+static void on_members(void *ctx, uint32_t shard)
+{
+    struct node *n = ctx;
+    n->shards[shard].configurations++;
+}
+
 static void on_fatal(void *ctx, const char *text)
 {
     struct node *n = ctx;
@@ -341,7 +347,7 @@ static void node_up(struct node *n)
     const struct replica_events events = {
         n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
         on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
-        on_peer,     on_fatal};
+        on_peer,     on_fatal,          on_members};
     struct store_identity identity = identity_of(w, n->id);
     struct core_options options = w->options;
     options.seed = prng_next(&w->prng);

@@ -22,6 +22,7 @@ struct world_shard {
     uint64_t reads;                  /* confirmed */
     uint64_t frozen_hash, frozen_commands;
     bool frozen, frozen_given;
+    unsigned configurations; /* how often members() was called */
 };
 
 struct world;

@@ -17,7 +17,8 @@ static struct store_identity sample(void)
 static bool same(const struct store_identity *a, const struct store_identity *b)
 {
     bool equal = uuid_eq(a->cluster_id, b->cluster_id) && a->node_id == b->node_id && uuid_eq(a->incarnation, b->incarnation) &&
-                 a->shard_count == b->shard_count && a->hash_version == b->hash_version && a->peer_count == b->peer_count;
+                 a->shard_count == b->shard_count && a->hash_version == b->hash_version && a->joined == b->joined &&
+                 a->peer_count == b->peer_count;
     for (uint32_t i = 0; equal && i < a->peer_count; i++) {
         equal = a->peers[i].node_id == b->peers[i].node_id && uuid_eq(a->peers[i].incarnation, b->peers[i].incarnation) &&
                 strcmp(a->peers[i].address, b->peers[i].address) == 0;
@@ -39,6 +40,7 @@ static void what_is_written_is_read(void **state)
     assert_true(same(&id, &read));
     id.node_id = 77;
     id.peer_count = 1;
+    id.joined = true;
     assert_int_equal(store_identity_write(&port, &id), 0);
     assert_int_equal(store_identity_read(&port, &read), 0);
     assert_true(same(&id, &read));
