@@ -513,6 +513,15 @@ void core_forget_jobs(struct replica *core)
 void core_stats(const struct replica *core, struct core_stats *ret)
 {
     *ret = core->stats;
+    ret->log_bytes = core_log_bytes(core);
+    ret->unapplied_bytes = core->pending_bytes;
+    ret->messages_waiting = core->held_count;
+    ret->write_age_us = core->writing ? (uint64_t)(core->now_us - core->write_started_us) : 0;
+    ret->disk_full = core->full;
+    ret->disk_healthy = node_healthy(core);
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        ret->shards_in_doubt += core->shards[i].in_doubt;
+    }
 }
 
 uint64_t core_log_bytes(const struct replica *core)

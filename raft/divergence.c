@@ -52,6 +52,7 @@ static void compare(struct shard *s, uint64_t index)
         }
     }
     core->stats.hashes_compared++;
+    s->in_doubt = best_other > 0 && agree <= voters / 2;
     if (best_other > voters / 2) {
         core_fatal(core,
                    "shard %u diverged: at entry %llu this node's state hash is %016llx and a majority has %016llx. This copy of the state "

@@ -133,6 +133,7 @@ struct shard {
     struct hash_slot reported[NODES_MAX][HASHES_KEPT];
     unsigned hash_next;
     unsigned reported_next[NODES_MAX];
+    bool in_doubt; /* the newest comparison found another hash, and not yet a majority with this node's */
 };
 
 /* A message that waits until its shard's term and vote are on disk. */

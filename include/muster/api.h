@@ -55,6 +55,8 @@ void api_peer_changed(struct api *a, uint32_t node, bool connected);
 
 /* Makes this node known (RegisterNode) until the catalogue has it as it is; call it now and then. */
 void api_register_self(struct api *a);
+/* Whether the catalogue, as applied here, has this node as it is. */
+bool api_is_registered(const struct api *a);
 
 /* Makes topics as this node's own CreateTopics, wherever shard 0 is led, and answers when the connected nodes have applied it (at most apply_wait_us later).
  * failure: null when all of them are there, made by this or before; else "name (cause), ..." for people. done is called once, unless the api is freed first. */

@@ -98,7 +98,9 @@ struct net_stats {
     uint64_t accepted, closed, refused, requests, answers, bytes_in, bytes_out, reads, writes;
     uint64_t garbage_closed, idle_closed, pauses; /* pauses: sockets not read because of a limit */
     uint64_t connections, in_flight, queued_bytes;
+    uint64_t most_in_flight, most_output_bytes;   /* of one connection, now */
 };
+/* Looks at every connection: for whoever asks now and then. */
 void net_stats(const struct net *n, struct net_stats *ret);
 
 #endif

@@ -45,6 +45,12 @@ struct core_stats {
     uint64_t transfers_begun, transfers_done, transfers_aborted;
     uint64_t votes_parked, messages_refused, messages_dropped, messages_held;
     uint64_t stalls, hashes_compared;
+    /* As things stand now. */
+    uint64_t log_bytes, unapplied_bytes; /* entries in memory, all shards; of these what is not applied */
+    uint64_t messages_waiting;           /* until a term or vote is on disk */
+    uint64_t write_age_us;               /* of the write that is under way; 0: none is */
+    uint64_t shards_in_doubt;            /* whose hash differs from another node's while no majority has said that this one's is right */
+    bool disk_full, disk_healthy;        /* healthy: it takes entries, and in time */
 };
 
 struct uv_replica;

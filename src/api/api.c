@@ -82,7 +82,7 @@ static void registered(struct api_request *r, const void *response)
     }
 }
 
-static bool is_registered(const struct api *a)
+bool api_is_registered(const struct api *a)
 {
     const struct api_options *o = &a->options;
     struct catalog_node node;
@@ -93,7 +93,7 @@ static bool is_registered(const struct api *a)
 
 void api_register_self(struct api *a)
 {
-    if (a->registering || is_registered(a)) {
+    if (a->registering || api_is_registered(a)) {
         return;
     }
     const struct api_options *o = &a->options;

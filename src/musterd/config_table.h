@@ -266,6 +266,8 @@ INT32(snapshot_chunk_bytes, "muster.snapshot.chunk.bytes", 262144, 4096, 1677721
       "Piece in which a snapshot is written, checked and sent.")
 INT32(slow_write_ms, "muster.slow.write.ms", 1000, 10, 600000, NONE,
       "A leader whose disk takes longer than this for one write hands its shards over to other nodes.")
+INT32(disk_hang_ms, "muster.disk.hang.ms", 30000, 1000, 86400000, NONE,
+      "A disk that takes longer than this for one write counts as hung: GET /livez fails, and systemd's watchdog is not fed any more.")
 
 SECTION(process, "The process")
 
@@ -274,7 +276,7 @@ INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
 INT32(jobs_max, "muster.jobs.max", 2, 1, 128, NONE,
       "Assignments and regular expressions that are worked out at once on these threads; others wait their turn.")
 STRING(admin_listener, "muster.admin.listener", "", NONE,
-      "HOST:PORT on which GET /metrics and GET /health are answered, without authentication. Empty: nowhere.")
+      "HOST:PORT on which GET /metrics, /livez, /readyz and /health are answered, without authentication. Empty: nowhere.")
 ENUM(log_level, "muster.log.level", "info", "debug|info|warn|error", NONE,
       "Least important messages that are written to standard error.")
 

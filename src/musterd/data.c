@@ -27,6 +27,7 @@ int data_open(struct server *s, bool *ret_formed)
         return folder_failed(dir, rc);
     }
     s->port_open = true;
+    disk_init(&s->disk, &s->port, &s->timed_port);
     rc = s->port.lock(s->port.ctx);
     if (rc < 0) {
         return folder_failed(dir, rc);

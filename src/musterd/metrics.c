@@ -1,7 +1,9 @@
 /* metrics.c: what the admin port shows: one table a source, a row a metric. */
+#include "limits.h"
 #include "server.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { METRIC_BYTES_LIMIT = 16 << 20 };
 
@@ -292,21 +294,34 @@ static void put_peers(struct server *s, struct buf *out)
     }
 }
 
-static void put_all(void *ctx, struct buf *out)
+static void read_view(struct server *s, struct limits_view *ret)
 {
-    struct server *s = ctx;
-    struct coord_stats coord;
-    struct net_stats net;
-    struct api_stats api;
-    coord_stats(s->coord, &coord);
-    net_stats(s->net, &net);
-    api_stats(s->api, &api);
-    out->limit = METRIC_BYTES_LIMIT;
-    put_table(out, net_metrics, COUNT_OF(net_metrics), &net);
-    put_table(out, api_metrics, COUNT_OF(api_metrics), &api);
-    put_by_key(out, "muster_api_requests", "Requests by API.", api.by_key);
-    put_by_key(out, "muster_api_errors", "Requests answered with an error, by API.", api.error_by_key);
-    put_table(out, coord_metrics, COUNT_OF(coord_metrics), &coord);
+    struct store_stats store;
+    memset(ret, 0, sizeof(*ret));
+    net_stats(s->net, &ret->net);
+    api_stats(s->api, &ret->api);
+    coord_stats(s->coord, &ret->coord);
+    uv_replica_stats(s->host, &ret->core, &store);
+    for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
+        struct group_set_counts counts;
+        group_set_counts(coord_set(s->coord, i), &counts);
+        ret->groups += (uint64_t)counts.groups;
+        ret->members += (uint64_t)(counts.members + counts.pending);
+        ret->topics += (uint64_t)counts.topics;
+        ret->state_bytes += (uint64_t)counts.bytes;
+    }
+}
+
+static void put_node(struct server *s, struct buf *out)
+{
+    struct limits_view view;
+    read_view(s, &view);
+    put_table(out, net_metrics, COUNT_OF(net_metrics), &view.net);
+    put_table(out, api_metrics, COUNT_OF(api_metrics), &view.api);
+    put_by_key(out, "muster_api_requests", "Requests by API.", view.api.by_key);
+    put_by_key(out, "muster_api_errors", "Requests answered with an error, by API.", view.api.error_by_key);
+    put_table(out, coord_metrics, COUNT_OF(coord_metrics), &view.coord);
+    limits_put_use(&view, out);
     put_consensus(s, out);
     put_peers(s, out);
     put_shards(s, out, "muster_shard_leader", "Node that leads the shard, as this node knows; 0: nobody.", shard_leader);
@@ -319,13 +334,31 @@ static void put_all(void *ctx, struct buf *out)
     put_shards(s, out, "muster_shard_offsets", "Committed offsets.", shard_offsets);
     put_shards(s, out, "muster_shard_state_bytes", "Memory of the shard's state.", shard_bytes);
     put_groups(s, out);
+    metrics_put_etcd(s, out);
+    metrics_put_kafka(s, out);
+}
+
+void metrics_put(void *ctx, struct buf *out)
+{
+    struct server *s = ctx;
+    out->limit = METRIC_BYTES_LIMIT;
+    metrics_put_process(s, out);
+    limits_put(s->config, out);
+    if (s->replica != NULL && s->net != NULL) {
+        put_node(s, out);
+    }
 }
 
 /* Healthy: every shard has a leader that this node knows, and this node has applied what it knows to be committed. */
-static bool put_health(void *ctx, struct buf *out)
+bool metrics_health(void *ctx, struct buf *out)
 {
     struct server *s = ctx;
     bool healthy = true;
+    if (s->replica == NULL) {
+        static const char text[] = "not formed, or not started yet\n";
+        buf_put(out, text, sizeof(text) - 1);
+        return false;
+    }
     for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
         struct replica_shard_status status;
         char line[128];
@@ -337,9 +370,4 @@ static bool put_health(void *ctx, struct buf *out)
         buf_put(out, line, (size_t)len);
     }
     return healthy;
-}
-
-void metrics_handler(struct server *s, struct ops_handler *ret)
-{
-    *ret = (struct ops_handler){.ctx = s, .metrics = put_all, .health = put_health};
 }

@@ -53,6 +53,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
 {
     static const char *const names[] = {"follower", "leader", "serving", "handing_over"};
     struct server *s = ctx;
+    tally_leader(&s->tally, shard, leader);
     log_event(LOG_INFO, "shard_role", "shard=%u role=%s term=%llu leader=%u", shard, names[role], (unsigned long long)term, leader);
     if (shard == 0 && leader != 0) {
         s->register_soon = true;
@@ -68,7 +69,8 @@ static enum log_level level_of(enum group_op_kind kind)
 
 static void on_decided(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out)
 {
-    (void)ctx;
+    struct server *s = ctx;
+    tally_decided(&s->tally, op, out);
     if (out->records.len == 0 || op->kind == GROUP_OFFSET_COMMIT) {
         return;
     }
@@ -173,7 +175,7 @@ static int open_replica(struct server *s)
     struct uv_replica_options options = {
         .loop = &s->loop,
         .identity = s->identity,
-        .port = &s->port,
+        .port = &s->timed_port,
         .listen_host = listener.host,
         .listen_port = listener.port,
         .turn_begin = on_turn_begin,
@@ -239,30 +241,9 @@ static int open_net(struct server *s)
     return SERVER_EXIT_OK;
 }
 
-static int open_ops(struct server *s)
-{
-    struct config_endpoint at;
-    struct ops_handler handler;
-    const char *why = "";
-    uint16_t port;
-    if (s->config->admin_listener[0] == '\0') {
-        return SERVER_EXIT_OK;
-    }
-    if (!config_parse_endpoint(str_of(s->config->admin_listener), &at)) {
-        log_event(LOG_ERROR, "config_wrong", "key=muster.admin.listener value=\"%s\" hint=\"HOST:PORT\"", s->config->admin_listener);
-        return SERVER_EXIT_CONFIG;
-    }
-    metrics_handler(s, &handler);
-    if (ops_open(&s->ops, &s->loop, at.host, at.port, &handler, &port, &why) < 0) {
-        s->ops = NULL;
-        return cannot_listen("muster.admin.listener", at.host, at.port, why);
-    }
-    return SERVER_EXIT_OK;
-}
-
 int node_open(struct server *s)
 {
-    static int (*const steps[])(struct server *) = {data_check_identity, open_coord, open_api, open_replica, open_net, open_ops};
+    static int (*const steps[])(struct server *) = {data_check_identity, open_coord, open_api, open_replica, open_net};
     for (size_t i = 0; i < COUNT_OF(steps); i++) {
         int code = steps[i](s);
         if (code != SERVER_EXIT_OK) {
@@ -295,10 +276,6 @@ static void on_net_closed(void *ctx)
 
 void node_close(struct server *s)
 {
-    if (s->ops != NULL) {
-        ops_close(s->ops, NULL, NULL);
-        s->ops = NULL;
-    }
     if (s->net != NULL) {
         net_close(s->net, on_net_closed, s);
     } else {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -44,6 +45,7 @@ static void end_now(struct server *s)
         form_server_close(s->forming, NULL, NULL);
         s->forming = NULL;
     }
+    admin_close(s);
     node_close(s);
 }
 
@@ -108,6 +110,7 @@ static void on_signal(uv_signal_t *handle, int number)
 static void on_housekeeping(uv_timer_t *timer)
 {
     struct server *s = timer->data;
+    turn_second(s);
     if (s->api != NULL && s->replica != NULL) {
         s->register_soon = true;
         turn_wake(s);
@@ -182,7 +185,10 @@ static void run(struct server *s)
 {
     bool formed = false;
     log_config(s->config);
-    int code = data_open(s, &formed);
+    int code = admin_open(s);
+    if (code == SERVER_EXIT_OK) {
+        code = data_open(s, &formed);
+    }
     if (code == SERVER_EXIT_OK && !formed) {
         code = wait_to_be_formed(s);
     }
@@ -204,6 +210,13 @@ static void raise_file_limit(void)
     }
 }
 
+static int64_t wall_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 int server_run(const struct config *config)
 {
     char threads[16];
@@ -215,6 +228,7 @@ int server_run(const struct config *config)
     struct server *s = calloc(1, sizeof(*s));
     MUSTER_CHECK(s != NULL);
     s->config = config;
+    s->started_wall_us = wall_us();
     arena_init(&s->memory, 0);
     census_init(&s->census);
     MUSTER_CHECK(uv_loop_init(&s->loop) == 0);
@@ -223,6 +237,7 @@ int server_run(const struct config *config)
     node_free(s);
     MUSTER_CHECK(uv_loop_close(&s->loop) == 0);
     if (s->port_open) {
+        disk_fini(&s->disk);
         store_port_posix_fini(&s->port);
     }
     census_fini(&s->census);

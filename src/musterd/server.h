@@ -12,7 +12,9 @@
 
 #include "census.h"
 #include "config.h"
+#include "disk.h"
 #include "random.h"
+#include "tally.h"
 
 /* How the program ends; --help prints them. */
 enum server_exit {
@@ -25,13 +27,18 @@ enum server_exit {
     SERVER_EXIT_FATAL = 70   /* stopped while running, to keep the data safe */
 };
 
+enum { TURN_SECONDS = 10 };
+
 /* The hooks of the loop: what is done before and after the events of one turn (turn.c). */
 struct turn {
     uv_check_t check;
     uv_idle_t spin; /* while something is left to do: the loop does not sleep */
     uv_timer_t timer;
-    bool open;        /* the clocks of this turn are set */
-    int64_t armed_us; /* of the timer */
+    bool open;         /* the clocks of this turn are set */
+    int64_t opened_us; /* when they were */
+    int64_t armed_us;  /* of the timer */
+    struct ops_histogram took;
+    int64_t longest_us[TURN_SECONDS]; /* of the turns of each of the last seconds; the present one's first */
 };
 
 struct server {
@@ -41,6 +48,8 @@ struct server {
     struct random_pool random;
     struct store_port port;
     bool port_open;
+    struct disk disk;             /* measures what the replica does with the port */
+    struct store_port timed_port; /* ... through this one */
     struct store_identity identity;
     struct form_server *forming; /* while the cluster is not formed */
     struct uv_replica *host;
@@ -50,8 +59,10 @@ struct server {
     struct net *net;
     struct net_handler api_handler;
     struct ops *ops;
+    int64_t started_wall_us;
     struct turn turn;
     uv_timer_t housekeeping;
+    struct tally tally;   /* of what was decided and who led, for the metrics */
     struct census census; /* metrics.c */
     int64_t census_us;    /* when the newest began; 0: none did */
     uv_timer_t counting;
@@ -89,12 +100,23 @@ void errands_create_topics(void *ctx, uint64_t token, const struct create_topics
 /* ---- turn.c ---- */
 void turn_start(struct server *s);
 void turn_stop(struct server *s);
-void turn_open(struct server *s); /* at the first event of a turn: the time is taken once */
-void turn_wake(struct server *s); /* from a timer: the loop must not sleep before the turn's end */
+void turn_open(struct server *s);            /* at the first event of a turn: the time is taken once */
+void turn_wake(struct server *s);            /* from a timer: the loop must not sleep before the turn's end */
+void turn_second(struct server *s);          /* once a second */
+int64_t turn_lag_us(const struct server *s); /* the longest turn of the last ten seconds: so long a request may have lain unread */
 int64_t server_now_us(void);
 
-/* ---- metrics.c ---- */
-void metrics_handler(struct server *s, struct ops_handler *ret);
+/* ---- admin.c: the admin port, what its probes ask ---- */
+int admin_open(struct server *s);
+void admin_close(struct server *s);
+bool admin_disk_answers(const struct server *s);
+
+/* ---- metrics.c, metrics_more.c: what it shows; ctx is the server ---- */
+void metrics_put(void *ctx, struct buf *out);
+bool metrics_health(void *ctx, struct buf *out);
+void metrics_put_process(const struct server *s, struct buf *out);
+void metrics_put_etcd(struct server *s, struct buf *out);
+void metrics_put_kafka(struct server *s, struct buf *out);
 
 /* ---- form.c ---- */
 int form_run(const struct config *config);

@@ -5,6 +5,8 @@
  * entry a shard, the replica hands them to disk and peers, and answers leave with one write a connection. */
 #include "server.h"
 
+#include <string.h>
+
 int64_t server_now_us(void)
 {
     return (int64_t)(uv_hrtime() / 1000);
@@ -22,6 +24,7 @@ void turn_open(struct server *s)
     }
     int64_t now = server_now_us();
     s->turn.open = true;
+    s->turn.opened_us = now;
     if (s->turn.check.data != NULL) {
         uv_idle_start(&s->turn.spin, on_spin); /* a turn that a timer began must come to its end before the loop sleeps */
     }
@@ -69,6 +72,31 @@ static void plan(struct server *s)
     arm(s, next < api_next ? next : api_next);
 }
 
+/* How long whoever came at its beginning had to wait for the turn's end: the loop's lag, as others call it. */
+static void measure(struct server *s)
+{
+    int64_t took_us = server_now_us() - s->turn.opened_us;
+    ops_observe(&s->turn.took, took_us);
+    if (took_us > s->turn.longest_us[0]) {
+        s->turn.longest_us[0] = took_us;
+    }
+}
+
+void turn_second(struct server *s)
+{
+    memmove(s->turn.longest_us + 1, s->turn.longest_us, (TURN_SECONDS - 1) * sizeof(s->turn.longest_us[0]));
+    s->turn.longest_us[0] = 0;
+}
+
+int64_t turn_lag_us(const struct server *s)
+{
+    int64_t longest_us = 0;
+    for (size_t i = 0; i < TURN_SECONDS; i++) {
+        longest_us = s->turn.longest_us[i] > longest_us ? s->turn.longest_us[i] : longest_us;
+    }
+    return longest_us;
+}
+
 static void on_check(uv_check_t *check)
 {
     struct server *s = check->data;
@@ -85,6 +113,7 @@ static void on_check(uv_check_t *check)
     replica_flush(s->replica, server_now_us());
     net_flush(s->net);
     s->turn.open = false;
+    measure(s);
     plan(s);
 }
 

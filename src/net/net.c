@@ -124,4 +124,11 @@ void net_stats(const struct net *n, struct net_stats *ret)
 {
     *ret = n->stats;
     ret->queued_bytes = n->frame_bytes + n->half_bytes;
+    const struct net_conn *c;
+    TAILQ_FOREACH(c, &n->all, all)
+    {
+        uint64_t output = conn_output_bytes(c);
+        ret->most_in_flight = c->in_flight > ret->most_in_flight ? c->in_flight : ret->most_in_flight;
+        ret->most_output_bytes = output > ret->most_output_bytes ? output : ret->most_output_bytes;
+    }
 }

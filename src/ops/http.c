@@ -87,28 +87,41 @@ static void respond(struct client *c, const char *status, const char *type, cons
     }
 }
 
-/* The path of "GET path HTTP/1.x", without its query. */
-static bool is_get(const char *request, const char *path)
+/* What a GET asks for: the second word of its first line; null: it is no GET. */
+static struct str target_of(const char *request)
+{
+    if (strncmp(request, "GET ", 4) != 0) {
+        return STR_NULL;
+    }
+    return (struct str){request + 4, (int32_t)strcspn(request + 4, " \r\n")};
+}
+
+static bool target_is(struct str target, const char *path)
 {
     size_t len = strlen(path);
-    return strncmp(request, "GET ", 4) == 0 && strncmp(request + 4, path, len) == 0 && (request[4 + len] == ' ' || request[4 + len] == '?');
+    return target.len >= (int32_t)len && memcmp(target.ptr, path, len) == 0 && (target.len == (int32_t)len || target.ptr[len] == '?');
 }
 
 static void serve(struct client *c)
 {
+    static const char plain[] = "text/plain; charset=utf-8";
     struct ops *o = c->ops;
+    struct str target = target_of(c->in);
     struct buf body;
     buf_init(&body, 0);
-    if (is_get(c->in, "/metrics")) {
+    int status = str_is_null(target) ? 405 : ops_probe(&o->handler, target, &body);
+    if (status == 0 && target_is(target, "/metrics")) {
         o->handler.metrics(o->handler.ctx, &body);
         respond(c, "200 OK", "text/plain; version=0.0.4; charset=utf-8", &body);
-    } else if (is_get(c->in, "/health")) {
+    } else if (status == 0 && target_is(target, "/health")) {
         bool healthy = o->handler.health(o->handler.ctx, &body);
-        respond(c, healthy ? "200 OK" : "503 Service Unavailable", "text/plain; charset=utf-8", &body);
+        respond(c, healthy ? "200 OK" : "503 Service Unavailable", plain, &body);
+    } else if (status == 200 || status == 503) {
+        respond(c, status == 200 ? "200 OK" : "503 Service Unavailable", plain, &body);
     } else {
-        static const char text[] = "There is /metrics and /health.\n";
+        static const char text[] = "There is /livez, /readyz, /health and /metrics.\n";
         buf_put(&body, text, sizeof(text) - 1);
-        respond(c, strncmp(c->in, "GET ", 4) == 0 ? "404 Not Found" : "405 Method Not Allowed", "text/plain; charset=utf-8", &body);
+        respond(c, status == 405 ? "405 Method Not Allowed" : "404 Not Found", plain, &body);
     }
     buf_fini(&body);
 }

@@ -35,10 +35,25 @@ static bool health(void *ctx, struct buf *out)
     return ((struct world *)ctx)->healthy;
 }
 
+static bool always(void *ctx, struct buf *why)
+{
+    (void)ctx;
+    (void)why;
+    return true;
+}
+
+static bool when_healthy(void *ctx, struct buf *why)
+{
+    buf_put(why, "not today", 9);
+    return ((struct world *)ctx)->healthy;
+}
+
+static const struct ops_check checks[] = {{"ping", true, always}, {"peers", false, when_healthy}, {"peer", false, always}};
+
 static int setup(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    struct ops_handler handler = {.ctx = w, .metrics = metrics, .health = health};
+    struct ops_handler handler = {.ctx = w, .metrics = metrics, .health = health, .checks = checks, .check_count = COUNT_OF(checks)};
     const char *why;
     if (uv_loop_init(&w->loop) != 0 || ops_open(&w->ops, &w->loop, "127.0.0.1", 0, &handler, &w->port, &why) != 0) {
         return -1;
@@ -110,6 +125,72 @@ static void test_health(void **state)
     const char *got = talk(w, "GET /health?x HTTP/1.0\r\n\r\n", 100);
     assert_non_null(strstr(got, "200 OK"));
     assert_string_equal(strstr(got, "\r\n\r\n") + 4, "words\n");
+}
+
+/* One GET of the target: status and body. */
+static void assert_probe(struct world *w, const char *target, const char *status, const char *body)
+{
+    char request[256];
+    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", target);
+    const char *got = talk(w, request, 100);
+    assert_memory_equal(got, "HTTP/1.1 ", 9);
+    assert_memory_equal(got + 9, status, strlen(status));
+    assert_string_equal(strstr(got, "\r\n\r\n") + 4, body);
+}
+
+/* What fails is told without asking for it; /livez does not ask what a restart would not mend. */
+static void test_probes(void **state)
+{
+    struct world *w = *state;
+    assert_probe(w, "/livez", "200 OK", "ok\n");
+    assert_probe(w, "/livez/", "200 OK", "ok\n");
+    assert_probe(w, "/livez?verbose", "200 OK", "[+]ping ok\nlivez check passed\n");
+    assert_probe(w, "/readyz", "503 ", "[+]ping ok\n[-]peers failed: not today\n[+]peer ok\nreadyz check failed\n");
+    w->healthy = true;
+    assert_probe(w, "/readyz", "200 OK", "ok\n");
+    assert_probe(w, "/readyz?verbose=1&x", "200 OK", "[+]ping ok\n[+]peers ok\n[+]peer ok\nreadyz check passed\n");
+}
+
+static void test_probes_leave_out_and_ask_one(void **state)
+{
+    struct world *w = *state;
+    assert_probe(w, "/readyz?exclude=peers", "200 OK", "ok\n");
+    assert_probe(w, "/readyz?exclude=ping&verbose&exclude=peers", "200 OK",
+                 "[+]ping excluded: ok\n[+]peers excluded: ok\n[+]peer ok\nreadyz check passed\n");
+    assert_probe(w, "/readyz?exclude=peer", "503 ", "[+]ping ok\n[-]peers failed: not today\n[+]peer excluded: ok\nreadyz check failed\n");
+    assert_probe(w, "/livez?verbose&exclude=peers", "200 OK",
+                 "[+]ping ok\n[warn]some health checks cannot be excluded: no matches for \"peers\"\nlivez check passed\n");
+    assert_probe(w, "/readyz/peers", "503 ", "[-]peers failed: not today\n");
+    assert_probe(w, "/readyz/peer", "200 OK", "[+]peer ok\n");
+    assert_non_null(strstr(talk(w, "GET /livez/peers HTTP/1.1\r\n\r\n", 100), "404 Not Found"));
+    assert_non_null(strstr(talk(w, "GET /livezx HTTP/1.1\r\n\r\n", 100), "404 Not Found"));
+    assert_non_null(strstr(talk(w, "GET /readyz/ping/x HTTP/1.1\r\n\r\n", 100), "404 Not Found"));
+    assert_non_null(strstr(talk(w, "HEAD /livez HTTP/1.1\r\n\r\n", 100), "405 Method Not Allowed"));
+    assert_non_null(strstr(talk(w, "GET \r\n\r\n", 100), "404 Not Found"));
+}
+
+static void test_histogram(void **state)
+{
+    (void)state;
+    static struct ops_histogram h;
+    struct buf out;
+    buf_init(&out, 0);
+    ops_observe(&h, -5);
+    ops_observe(&h, 1000);
+    ops_observe(&h, 1001);
+    ops_observe(&h, 8192000);
+    ops_observe(&h, 8192001);
+    ops_histogram(&out, "h_seconds", "H.", &h);
+    ops_value_none(&out, "limit", "key", STR("a"));
+    buf_put(&out, "", 1);
+    const char *text = (const char *)out.ptr;
+    static const char head[] = "# HELP h_seconds H.\n# TYPE h_seconds histogram\nh_seconds_bucket{le=\"0.001\"} 2\n";
+    assert_memory_equal(text, head, sizeof(head) - 1);
+    assert_non_null(strstr(text, "\nh_seconds_bucket{le=\"0.002\"} 3\n"));
+    assert_non_null(
+        strstr(text, "\nh_seconds_bucket{le=\"4.096\"} 3\nh_seconds_bucket{le=\"8.192\"} 4\nh_seconds_bucket{le=\"+Inf\"} 5\n"));
+    assert_non_null(strstr(text, "\nh_seconds_sum 16.386002\nh_seconds_count 5\nlimit{key=\"a\"} +Inf\n"));
+    buf_fini(&out);
 }
 
 static void test_other_requests(void **state)
@@ -184,6 +265,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_health, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_probes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_probes_leave_out_and_ask_one, setup, teardown),
+        cmocka_unit_test(test_histogram),
         cmocka_unit_test_setup_teardown(test_other_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_silent_clients_keep_nobody_out, setup, teardown),
         cmocka_unit_test_setup_teardown(test_addresses, setup, teardown),

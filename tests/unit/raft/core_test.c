@@ -452,6 +452,10 @@ static void test_diverged_replica_stops(void **state)
         world_run(&w, 5 * MS);
     }
     assert_non_null(strstr(world_node(&w, id)->fatal, "diverged"));
+    struct core_stats stats;
+    core_stats(world_node(&w, id)->core, &stats);
+    assert_int_equal(stats.shards_in_doubt, 1);
+    assert_false(stats.disk_healthy);
     for (uint32_t n = 1; n <= 3; n++) {
         assert_true(n == id || world_node(&w, n)->fatal[0] == '\0');
     }
