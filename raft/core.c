@@ -91,6 +91,7 @@ void core_options_defaults(struct core_options *o)
     default_u64(&o->batch_max_bytes, UINT64_C(8) << 20);
     default_u64(&o->hash_interval, 10000);
     default_u32(&o->snapshot_chunk_bytes, 256u << 10);
+    default_u64(&o->apply_slice_bytes, UINT64_C(256) << 10);
 }
 
 static int config_encode(const struct raft_configuration *c, struct buf *out)
@@ -380,6 +381,9 @@ void core_tick(struct replica *core, int64_t now_us)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         tick_shard(&core->shards[i]);
     }
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        shard_apply(&core->shards[i]);
+    }
     balance_tick(core);
     snapshot_tick(core);
     install_tick(core);
@@ -495,6 +499,7 @@ int64_t core_next_deadline(const struct replica *core, int64_t after_us)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         int64_t elect = elect_deadline(&core->shards[i]);
         at = elect < at ? elect : at;
+        at = shard_behind(&core->shards[i]) ? after_us : at;
     }
     return at > after_us ? at : after_us;
 }
@@ -577,6 +582,7 @@ uint64_t replica_want_round(struct replica *core, uint32_t shard)
 void replica_flush(struct replica *core, int64_t now_us)
 {
     core->now_us = now_us;
+    core->turn_applied_bytes = 0;
     if (!core->broken) {
         round_flush(core);
         persist_start(core);

@@ -173,7 +173,8 @@ struct replica {
     int64_t full_retry_us;
     bool broken; /* a fault was reported: nothing leaves any more */
 
-    uint64_t pending_bytes; /* sum of the shards' */
+    uint64_t pending_bytes;      /* sum of the shards' */
+    uint64_t turn_applied_bytes; /* of entries applied in this turn, until replica_flush */
     struct held *held_head, **held_tail;
     size_t held_count;
     struct buf out; /* for encoding one message */
@@ -208,7 +209,8 @@ int shard_step(struct shard *s, struct raft_event *event);
 int shard_submit(struct shard *s, uint8_t type, struct bytes data);
 int shard_start(struct shard *s);
 void shard_apply(struct shard *s);
-void shard_tell(struct shard *s); /* role event, if something changed */
+bool shard_behind(const struct shard *s); /* committed entries wait for the next turn */
+void shard_tell(struct shard *s);         /* role event, if something changed */
 int shard_receive(struct shard *s, struct raft_message *m);
 /* Sends or, while the shard's term is not durable, holds. s NULL: not bound to a term. */
 void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_class class, const struct message *m);

@@ -301,6 +301,12 @@ static uint64_t apply_limit(const struct shard *s)
 #endif
 }
 
+bool shard_behind(const struct shard *s)
+{
+    return s->started && !s->installing && s->applied < apply_limit(s);
+}
+
+/* In slices: a node that comes back with a long log must be heard and hear others while it applies it, or it loses every office it wins. */
 void shard_apply(struct shard *s)
 {
     struct replica *core = s->core;
@@ -308,7 +314,7 @@ void shard_apply(struct shard *s)
         return;
     }
     s->applying = true;
-    while (s->applied < apply_limit(s) && !core->broken && !s->installing) {
+    while (s->applied < apply_limit(s) && core->turn_applied_bytes < core->options.apply_slice_bytes && !core->broken && !s->installing) {
         uint64_t index = s->applied + 1;
         const struct entry *e = log_get(&s->log, index);
         MUSTER_CHECK(e != NULL);
@@ -316,6 +322,7 @@ void shard_apply(struct shard *s)
         s->pending_bytes -= entry_bytes(e);
         core->pending_bytes -= entry_bytes(e);
         s->applied_bytes += entry_bytes(e);
+        core->turn_applied_bytes += e->len;
         core->stats.entries_applied++;
         struct bytes data = {e->data, e->type == RAFT_COMMAND ? (int32_t)e->len : 0};
         core->events.apply(core->events.ctx, s->id, index, e->term, data);

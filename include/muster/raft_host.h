@@ -31,6 +31,7 @@ struct core_options {
     uint64_t batch_max_bytes;            /* default 8 MiB: one write batch; the last entry may pass it */
     uint64_t hash_interval;              /* default 10000: state hashes are compared at multiples of this index. UINT64_MAX: never */
     uint32_t snapshot_chunk_bytes;       /* default 256 KiB: muster.snapshot.chunk.bytes */
+    uint64_t apply_slice_bytes;          /* default 256 KiB: entries applied in one turn, all shards; the last one may pass it */
 };
 /* Zero fields take their defaults. */
 void core_options_defaults(struct core_options *options);

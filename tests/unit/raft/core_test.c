@@ -517,6 +517,35 @@ static void test_longest_log_has_the_oldest_term(void **state)
     world_fini(&w);
 }
 
+/* A node that comes back with a long log applies it in slices (the world looks), and is heard meanwhile: one election, not one after another. */
+static void test_a_long_log_is_applied_in_slices(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w, 98, 3, 2);
+    w.options.apply_slice_bytes = 4000;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    for (int i = 0; i < 300; i++) {
+        world_put(&w, 0, 1000);
+        world_put(&w, 1, 1000);
+        world_run(&w, 5 * MS);
+    }
+    assert_true(world_even(&w, SECOND));
+    uint64_t entries = world_node(&w, 1)->shards[0].applied;
+    assert_true(entries > 200);
+    for (uint32_t id = 1; id <= 3; id++) {
+        world_kill(&w, id);
+    }
+    for (uint32_t id = 1; id <= 3; id++) {
+        world_restart(&w, id);
+    }
+    assert_true(world_settle(&w, 3 * SECOND));
+    assert_true(world_even(&w, SECOND));
+    assert_true(world_node(&w, 1)->shards[0].applied > entries);
+    world_fini(&w);
+}
+
 static void test_proposal_limits(void **state)
 {
     struct world w;
@@ -562,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_diverged_replica_stops),
         cmocka_unit_test(test_minority_keeps_its_term),
         cmocka_unit_test(test_longest_log_has_the_oldest_term),
+        cmocka_unit_test(test_a_long_log_is_applied_in_slices),
         cmocka_unit_test(test_proposal_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

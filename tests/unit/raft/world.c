@@ -155,6 +155,8 @@ static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, s
     s->applied = index;
     s->hash = hash_bytes(entry.len > 0 ? entry.ptr : (const uint8_t *)"", (size_t)entry.len, s->hash ^ term ^ (index << 20)) | 1;
     s->commands += entry.len > 0 ? 1 : 0;
+    n->turn_last = (uint64_t)entry.len;
+    n->turn_applied += n->turn_last;
     check_history(n, shard, index);
     n->world->run_hash = hash_bytes(&s->hash, sizeof s->hash, n->world->run_hash ^ n->id);
     if (entry.len >= 8 && get_le64(entry.ptr) == n->id && s->role == REPLICA_SERVING && term == s->term) {
@@ -355,6 +357,7 @@ static void node_up(struct node *n)
     n->fatal[0] = '\0';
     n->life++;
     n->trim_count = 0;
+    n->turn_applied = n->turn_last = 0;
     assert_int_equal(core_new(&n->core, &identity, &options, &host, &events), 0);
     struct store_recovery recovery;
     core_recovery(n->core, &recovery);
@@ -477,8 +480,16 @@ struct node *world_node(struct world *w, uint32_t id)
     return &w->nodes[id - 1];
 }
 
+static uint64_t apply_slice(const struct world *w)
+{
+    return w->options.apply_slice_bytes != 0 ? w->options.apply_slice_bytes : UINT64_C(256) << 10;
+}
+
 void world_flush(struct world *w, struct node *n)
 {
+    /* However much there is to catch up with, a turn ends soon: a node that applies must go on being heard. */
+    assert_true(n->turn_applied - n->turn_last < apply_slice(w));
+    n->turn_applied = n->turn_last = 0;
     replica_flush(n->core, w->now_us);
 }
 

@@ -47,6 +47,7 @@ struct node {
     struct packet *socket; /* while paused */
     char fatal[512];
     unsigned life;
+    uint64_t turn_applied, turn_last; /* bytes of entries applied since the last flush; of the last of them */
     struct {
         uint32_t shard;
         uint64_t index;
