@@ -9,7 +9,9 @@ enum {
     READ_BYTES = 64 << 10,
     KEEP_BYTES = 1 << 20, /* an empty input buffer above this is given back */
     KEEPALIVE_S = 5,
-    SILENCE_MS = 10000 /* unacknowledged bytes for so long end a connection: the machine is gone, not only the process */
+    /* Unacknowledged bytes for so long end a connection: the machine is gone, or the way to it. When the way is there again, the system would ask
+     * again only after as long a time as it was cut; a new connection is there at once. */
+    SILENCE_MS = 1000
 };
 
 int channel_init(struct channel *c, uv_loop_t *loop, size_t frame_max, size_t out_max)

@@ -14,6 +14,7 @@ enum {
         2, /* a dying process may take the first redial before its listener is gone, and reset it: the next one must not wait */
     BACKOFF_STEPS = 9,
     BACKOFF_MAX_MS = 800,
+    CONNECT_TIMEOUT_MS = 1000, /* when the system would ask a second time: after a cut, the sooner somebody asks again the better */
     GREETING_TIMEOUT_MS = 5000,
     BULK_IDLE_MS = 60000
 };
@@ -45,10 +46,17 @@ static void detach(struct outgoing *out)
     channel_close(&a->channel);
 }
 
+static void dial_failed(struct outgoing *out, int status);
+
 static void on_timer(uv_timer_t *timer)
 {
     struct uv_link *link = timer->data;
-    dial(&link->raft);
+    if (link->raft.state == LINK_CONNECTING) {
+        link->failures = 0; /* it has waited long enough */
+        dial_failed(&link->raft, UV_ETIMEDOUT);
+    } else {
+        dial(&link->raft);
+    }
 }
 
 static void dial_later(struct uv_link *link)
@@ -219,6 +227,9 @@ static void connect_to(struct outgoing *out)
     out->state = LINK_CONNECTING;
     out->used_ms = uv_now(link->peers->loop);
     queue_hello(out);
+    if (out->class == HELLO_RAFT) {
+        uv_timer_start(&link->timer, on_timer, CONNECT_TIMEOUT_MS, 0);
+    }
     int rc = uv_tcp_connect(&a->connect, &a->channel.tcp, (const struct sockaddr *)&link->address, on_connect);
     if (rc != 0) {
         dial_failed(out, rc);
