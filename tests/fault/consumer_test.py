@@ -6,9 +6,9 @@ loaded from a snapshot (KAFKA-20254), clocks that jump while members heartbeat (
 import time
 
 from faultlib.clock import Clocks
-from faultlib.consumer import ConsumerBeater, ConsumerMember
+from faultlib.consumer import ConsumerMember
 from faultlib.load import Committer, World
-from faultlib.modern import converted, failovers, jumps, owners
+from faultlib.modern import ModernBeater, converted, failovers, jumps, owners
 from faultlib.protocol import FENCED_MEMBER_EPOCH, GROUP_ID_NOT_FOUND, INVALID_REGULAR_EXPRESSION, NONE, UNKNOWN_TOPIC_ID, error_text
 from faultlib.story import check, check_equal, main, say, until
 
@@ -186,7 +186,7 @@ def under_load(cluster, client):
         check_equal(pair[0].describe()["GroupState"], "Stable", group)
         members += pair
         for m in pair:
-            beaters.append(ConsumerBeater(world, m))
+            beaters.append(ModernBeater(world, m))
             partition = next(iter(m.held))[1]
             committers.append(Committer(world, group, "ta", 0.01, m.epoch, m.member, partition, version=9))
     for actor in beaters + committers:

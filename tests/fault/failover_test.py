@@ -7,7 +7,7 @@ to rejoin, groups that other nodes lead notice nothing. Tells the time from the 
 import statistics
 import time
 
-from faultlib.load import Beater, Committer, World
+from faultlib.load import Beater, Committer, World, read_back
 from faultlib.protocol import NONE
 from faultlib.story import check, check_equal, main, say
 
@@ -50,14 +50,14 @@ def until_preparing(client, group):
         time.sleep(0.01)
 
 
-def prepare(cluster, world):
+def prepare(cluster, world, prefix="", simple_groups=SIMPLE_GROUPS):
     """(committers, beaters, {member group: (generation, members)})."""
     client = cluster.client()
-    client.create_topic("t", 2)
-    committers = [Committer(world, f"simple-{n}", "t", PACE_S) for n in range(SIMPLE_GROUPS)]
+    client.create_topic("t", 10000)
+    committers = [Committer(world, f"{prefix}simple-{n}", "t", PACE_S) for n in range(simple_groups)]
     beaters, members = [], {}
     for n in range(MEMBER_GROUPS):
-        group = f"members-{n}"
+        group = f"{prefix}members-{n}"
         generation, *pair = form_pair(cluster, group)
         members[group] = (generation, set(pair))
         committers += [Committer(world, group, "t", 2 * PACE_S, generation, m, p) for p, m in enumerate(pair)]
@@ -65,17 +65,7 @@ def prepare(cluster, world):
     for actor in world.actors:
         actor.begin()
     check(world.run(20, lambda: all(c.acked > 10 for c in committers)), "the committers do not get going")
-    empty = [s["shard"] for s in cluster.status()["shards"] if s["groups"] == 0]
-    check(not empty, f"no group on the shards {empty}: more groups are needed")
     return committers, beaters, members
-
-
-def read_back(cluster, client, committers):
-    """Every group's offset, read by another client: at least what was acknowledged before the question."""
-    for c in committers:
-        acked = c.acked
-        got = client.offsets(c.group, {"t": [c.partition]})[("t", c.partition)]
-        check(acked <= got <= c.sent, f"{c.group}: offset {got}, acknowledged {acked}, sent {c.sent}")
 
 
 def gap_after(acks, moment):
@@ -121,6 +111,8 @@ def run(test):
     cluster = test.cluster().start()
     world = World(cluster.addresses())
     committers, beaters, members = prepare(cluster, world)
+    empty = [s["shard"] for s in cluster.status()["shards"] if s["groups"] == 0]
+    check(not empty, f"no group on the shards {empty}: more groups are needed")
     client = cluster.client()
     say(f"{SIMPLE_GROUPS} simple groups, {MEMBER_GROUPS} groups of two members; {rounds} kills")
     all_times, firsts, gaps = [], [], []
@@ -130,7 +122,7 @@ def run(test):
         victim = cluster.coordinator(client, group)
         times, gap = one_round(cluster, world, committers, victim)
         check(not world.broken, "; ".join(world.broken))
-        read_back(cluster, client, committers)
+        read_back(client, committers, "after the kill")
         check_members(client, members)
         all_times += times
         firsts.append(min(times))
@@ -146,7 +138,7 @@ def run(test):
         world.run(0.3)
     world.run(0.3)
     world.close()
-    read_back(cluster, client, committers)
+    read_back(client, committers, "after the kill")
     check_members(client, members)
     check(not world.broken, "; ".join(world.broken))
     say(f"{sum(c.commits for c in committers)} commits, {sum(c.reads for c in committers)} reads, {sum(b.beats for b in beaters)} heartbeats: "

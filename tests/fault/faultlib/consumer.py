@@ -1,9 +1,7 @@
 """Members of consumer groups of the new protocol, with a blocking client."""
 from . import protocol
 from .client import Conn
-from .load import Beater
 from .modern import Member
-from .protocol import NONE
 from .story import until
 
 
@@ -51,22 +49,3 @@ class ConsumerMember(Member):
         values = self.client.group(self.group, "OffsetCommit", 10, protocol.commit_errors,
                                    **protocol.commit_fields(self.group, offsets, self.epoch, self.member, version=10))
         return protocol.commit_errors(values)
-
-
-class ConsumerBeater(Beater):
-    """Heartbeats of a settled member: each must be answered NONE with the epoch it has, and assign nothing else."""
-
-    API, VERSION = ConsumerMember.API, ConsumerMember.VERSION
-
-    def __init__(self, world, member, pace=0.05):
-        super().__init__(world, member.group, member.epoch, member.member, pace)
-        self.epoch = member.epoch
-
-    def fields(self, generation, member):
-        return {"GroupId": self.group, "MemberEpoch": generation, "MemberId": member}
-
-    def answered(self, frame):
-        values = protocol.answer_of(self.API, self.VERSION, frame)[1]
-        if values["ErrorCode"] == NONE and (values["MemberEpoch"], values["Assignment"]) != (self.epoch, None):
-            self.world.breaks(f"{self.group}: heartbeat at epoch {self.epoch} answered {values}")
-        return super().answered(frame)

@@ -11,6 +11,7 @@ import time
 
 from . import protocol
 from .protocol import NONE, RETRIABLE
+from .story import check
 
 RETRY_S = 0.004          # as fast as one thread may ask for all actors without keeping the nodes from the processor
 CONNECT_RETRY_S = 0.005
@@ -112,6 +113,10 @@ class World:
         self.broken = []
         self.ended = {}            # address -> when a connection to it ended last
 
+    @staticmethod
+    def now():
+        return time.monotonic()
+
     def at(self, when, call):
         self.sequence += 1
         heapq.heappush(self.timers, (when, self.sequence, call))
@@ -159,6 +164,8 @@ class Actor:
         self.pending = None        # when the request in flight was sent
         self.turn = 0              # counts requests, so that what belongs to an abandoned one is known
         self.seeking = 0
+        self.patience = None       # seconds after which a request without answer is given up, and its connection with it
+        self.retries = 0           # answers that said: ask again
         self.acks = []             # (when answered, when sent)
         self.keep_acks = False
         self.question = bytearray(protocol.request_frame("FindCoordinator", 4, 0, {"KeyType": 0, "CoordinatorKeys": [group]}))
@@ -228,7 +235,24 @@ class Actor:
                 sent, self.pending = self.pending, None
                 self.sent_at = sent
                 callback(answer)
+        if self.patience is not None:
+            self.world.at(self.pending + self.patience, lambda: self._give_up(turn, address))
         self.channel(address).send(frame, guarded)
+
+    def _give_up(self, turn, address):
+        """Hangs up on a node that does not answer; the request may still take effect, at any time."""
+        if self.stopped or turn != self.turn or self.pending is None:
+            return
+        channel = self.channels.pop(address, None)
+        if channel is not None:
+            channel.close()
+        self.turn += 1
+        self.pending = None
+        self.abandoned()
+        self.outcome_unknown()
+        self.address = None if self.address == address else self.address
+        self.seeking += 1
+        self.seek()
 
     def step(self):
         """The next request, to the coordinator."""
@@ -243,6 +267,7 @@ class Actor:
         codes = self.answered(frame)
         now = time.monotonic()
         if any(code in RETRIABLE for code in codes):
+            self.retries += 1
             self.address = None
             self.seeking += 1
             self.world.at(now + RETRY_S, self.seek)
@@ -253,6 +278,9 @@ class Actor:
 
     def outcome_unknown(self):
         """The request in flight has no answer and will get none."""
+
+    def abandoned(self):
+        """As outcome_unknown, which follows, but the request may even be read later than those that come after it."""
 
     def next_request(self):
         raise NotImplementedError
@@ -283,19 +311,37 @@ class Committer(Actor):
     """Commits growing offsets to one partition and reads them back every so often. member: (generation, member id) of a member's commits."""
 
     READ_EVERY = 8
+    NEXT = 16                      # from one partition to the next: the groups of tests have fewer committers
 
     def __init__(self, world, group, topic, pace=0.0, generation=-1, member="", partition=0, metadata="", version=8):
         super().__init__(world, group, pace)
-        self.topic, self.partition, self.version = topic, partition, version
-        self.commit_template = Template("OffsetCommit", version, lambda mark: protocol.commit_fields(
-            group, {topic: {partition: (mark, -1, metadata)}}, generation, member))
-        self.fetch = protocol.request_frame("OffsetFetch", 8, 0, protocol.fetch_fields(group, {topic: [partition]}))
+        self.topic, self.version = topic, version
+        self.fields = lambda offset: protocol.commit_fields(group, {topic: {self.partition: (offset, -1, metadata)}}, generation, member)
+        self.turn_to(partition)
         self.sent = 0              # highest offset ever sent
         self.acked = 0             # highest offset acknowledged
         self.commits = self.reads = 0
         self.refusals = set()      # errors that commits were answered with
         self.reading = False
         self.floor = 0
+        self.left = {}             # partition: (acknowledged, sent), of those that it commits to no more
+
+    def turn_to(self, partition):
+        self.partition = partition
+        self.commit_template = Template("OffsetCommit", self.version, self.fields)
+        self.fetch = protocol.request_frame("OffsetFetch", 8, 0, protocol.fetch_fields(self.group, {self.topic: [partition]}))
+
+    def abandoned(self):
+        """An offset that may be written at any time makes it impossible to know what comes last: the partition is left to it."""
+        if not self.reading and self.sent > self.acked:
+            self.left[self.partition] = (self.acked, self.sent)
+            self.sent = self.acked = self.floor = 0
+            self.turn_to(self.partition + self.NEXT)
+
+    def bounds(self, partition):
+        """(lowest, highest) offset that the partition may have now; -1: none."""
+        acked, sent = self.left.get(partition, (self.acked, self.sent))
+        return acked or -1, sent
 
     def next_request(self):
         self.correlation += 1
@@ -331,13 +377,24 @@ class Committer(Actor):
         return codes
 
     def verify(self, offset):
-        if not max(self.floor, 0 if self.floor else -1) <= offset <= self.sent:
+        if not (self.floor or -1) <= offset <= self.sent:
             self.world.breaks(f"{self.group}: reads {offset}, acknowledged {self.floor}, sent {self.sent}")
 
     def refuse(self, what, codes):
         for code in codes:
             if code != NONE and code not in RETRIABLE and code != protocol.REQUEST_TIMED_OUT:
                 self.world.breaks(f"{self.group}: {what} answered {protocol.error_text(code)}")
+
+
+def read_back(client, committers, when):
+    """By another client: what each partition has, those left to requests without an answer included."""
+    for c in committers:
+        least = {partition: c.bounds(partition)[0] for partition in [*c.left, c.partition]}
+        for (_, partition), got in client.offsets(c.group, {c.topic: list(least)}).items():
+            most = c.bounds(partition)[1]
+            check(least[partition] <= got <= most,
+                  f"{when}: partition {partition} of {c.group} has {got}; {least[partition]} was acknowledged, {most} sent")
+        c.left.clear()
 
 
 class Beater(Actor):

@@ -4,6 +4,8 @@ A test says how a member joins: join(group, name) makes one that has sent its fi
 """
 import time
 
+from . import protocol
+from .load import Beater
 from .protocol import NONE, error_text
 from .story import Failed, check, check_equal, say, until
 
@@ -79,6 +81,25 @@ class Member:
     def report(self, units):
         """The fields that say what the member has."""
         raise NotImplementedError
+
+
+class ModernBeater(Beater):
+    """Heartbeats of a settled member: each must be answered NONE with the epoch it has, and assign nothing else."""
+
+    def __init__(self, world, member, pace=0.05):
+        self.member = member
+        self.API, self.VERSION = member.API, member.VERSION
+        self.epoch = member.epoch
+        super().__init__(world, member.group, member.epoch, member.member, pace)
+
+    def fields(self, generation, member):
+        return self.member.fields(generation)
+
+    def answered(self, frame):
+        values = protocol.answer_of(self.API, self.VERSION, frame)[1]
+        if values["ErrorCode"] == NONE and (values["MemberEpoch"], self.member.told(values)) != (self.epoch, None):
+            self.world.breaks(f"{self.group}: heartbeat at epoch {self.epoch} answered {values}")
+        return super().answered(frame)
 
 
 def owners(members):

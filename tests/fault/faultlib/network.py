@@ -2,7 +2,12 @@
 
 Each node has two cables: one for its peers (10.77.1.N), one for its clients (10.77.2.N). The test itself sits on the clients' side. Needs namespaces
 of its own around it (story.main with --net and --mount), in which all of it vanishes with the test.
+
+A SwitchedCluster's peers are joined by cable_switch instead of a bridge: each pair of nodes has a cable in each direction that can be slow, lossy or
+cut. It takes the place of tc's netem, which not every kernel has.
 """
+import mmap
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -23,15 +28,24 @@ def address_on(net, node):
     return f"10.77.{net}.{node}"
 
 
+def tests_of(bin_folder):
+    """Where the programs of tests are; the builds of musterd with a lossy disk lie one folder deeper."""
+    return bin_folder / "tests" if (bin_folder / "tests").is_dir() else bin_folder.parent / "tests"
+
+
 class NetworkCluster(Cluster):
     """As Cluster, but for scripts/cluster, which knows only loopback: nodes are started here."""
 
+    BRIDGED = (PEERS, CLIENTS)
+
     def __init__(self, folder, base_port, bin_folder, nodes=3, settings=None):
         super().__init__(folder, base_port, bin_folder, nodes, settings)
+        self.processes = {}
+        subprocess.run(["rm", "-rf", str(self.folder)], check=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)  # /run/netns may be missing, and is not everybody's to make
         Path("/run/netns").mkdir()
         ip("link", "set", "lo", "up")
-        for net in (PEERS, CLIENTS):
+        for net in self.BRIDGED:
             ip("link", "add", f"net{net}", "type", "bridge")
             ip("link", "set", f"net{net}", "up")
         ip("addr", "add", f"{address_on(CLIENTS, 254)}/24", "dev", f"net{CLIENTS}")
@@ -41,7 +55,7 @@ class NetworkCluster(Cluster):
     def _wire(self, node):
         ip("netns", "add", f"node{node}")
         ip("-n", f"node{node}", "link", "set", "lo", "up")
-        for net in (PEERS, CLIENTS):
+        for net in self.BRIDGED:
             ip("link", "add", f"cable{net}-{node}", "type", "veth", "peer", "name", f"net{net}", "netns", f"node{node}")
             ip("link", "set", f"cable{net}-{node}", "master", f"net{net}", "up")
             ip("-n", f"node{node}", "addr", "add", f"{address_on(net, node)}/24", "dev", f"net{net}")
@@ -74,7 +88,7 @@ class NetworkCluster(Cluster):
             node = int(words[0])
             self.signal(node, 15)
             self.await_end(node)
-            self._start_node(node)
+            self.start_node(node)
         else:
             raise ValueError(verb)
         return ""
@@ -90,11 +104,19 @@ class NetworkCluster(Cluster):
             time.sleep(0.1)
         raise RuntimeError(f"not all groups are served after {seconds} s")
 
-    def _start_node(self, node):
+    def environment_of(self, node):
+        """Of the process of that node."""
+        return self.environment
+
+    def start_node(self, node):
+        """Once the process before it is quite gone, which holds its folder as long."""
+        if node in self.processes:
+            self.processes[node].wait(10)
         with open(self.home(node) / "log", "ab") as log:
             process = subprocess.Popen(["ip", "netns", "exec", f"node{node}", str(self.bin / "musterd"), "--config",
                                         str(self.properties(node).resolve())], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
-                                       start_new_session=True)
+                                       start_new_session=True, env=self.environment_of(node))
+        self.processes[node] = process
         (self.home(node) / "pid").write_text(f"{process.pid}\n")
         deadline = time.monotonic() + 5
         while self.pid(node) is None and time.monotonic() < deadline:
@@ -103,16 +125,15 @@ class NetworkCluster(Cluster):
 
     def start(self, fresh=True, spread=True):
         check(fresh, "such a cluster is always a new one")
-        subprocess.run(["rm", "-rf", str(self.folder)], check=True)
         peers = ",".join(f"{n}@{address_on(PEERS, n)}:{self.base_port + 1}" for n in range(1, self.nodes + 1))
         for node in range(1, self.nodes + 1):
-            self.home(node).mkdir(parents=True)
+            self.home(node).mkdir(parents=True, exist_ok=True)
             listener = f"PLAINTEXT://{address_on(CLIENTS, node)}:{self.base_port}"
             settings = {"node.id": node, "listeners": listener, "advertised.listeners": listener, "muster.peers": peers,
                         "muster.peer.listener": f"{address_on(PEERS, node)}:{self.base_port + 1}",
                         "muster.data.dir": (self.home(node) / "data").resolve(), **self.settings}
             self.properties(node).write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
-            self._start_node(node)
+            self.start_node(node)
         deadline = time.monotonic() + 20
         while True:
             done = subprocess.run(["ip", "netns", "exec", "node1", str(self.bin / "musterd"), "form", "--config", str(self.properties(1))],
@@ -132,3 +153,64 @@ class NetworkCluster(Cluster):
         return client
 
 
+class SwitchedCluster(NetworkCluster):
+    """Nodes whose peers sit at a cable_switch. Cables are named by who sends and who receives."""
+
+    BRIDGED = (CLIENTS,)
+    CABLE = struct.Struct("=III")       # struct cable: lost frames of a million, delay, jitter (microseconds)
+    CUT = (1000000, 0, 0)
+    WHOLE = (0, 0, 0)
+
+    def __init__(self, folder, base_port, bin_folder, nodes=3, settings=None):
+        super().__init__(folder, base_port, bin_folder, nodes, settings)
+        self.folder.mkdir(parents=True)
+        path = self.folder / "cables"
+        words = [word for node in range(1, nodes + 1) for word in (self._mac(node), f"peer{node}")]
+        self.switch = subprocess.Popen([str(tests_of(self.bin) / "cable_switch"), str(path), *words], stdout=subprocess.PIPE)
+        check(self.switch.stdout.readline() == b"ready\n", "the switch between the nodes does not start")
+        with open(path, "r+b") as f:
+            self.cables = mmap.mmap(f.fileno(), 0)
+        for node in range(1, nodes + 1):
+            ip("link", "set", f"peer{node}", "address", self._mac(node), "mtu", 9000, "netns", f"node{node}")
+            ip("-n", f"node{node}", "addr", "add", f"{address_on(PEERS, node)}/24", "dev", f"peer{node}")
+            ip("-n", f"node{node}", "link", "set", f"peer{node}", "up")
+
+    def __exit__(self, *reason):
+        super().__exit__(*reason)
+        self.switch.kill()
+        self.switch.wait()
+
+    @staticmethod
+    def _mac(node):
+        return f"02:00:00:00:00:{node:02x}"
+
+    def cable(self, sender, receiver, state):
+        at = ((sender - 1) * self.nodes + receiver - 1) * self.CABLE.size
+        self.cables[at:at + self.CABLE.size] = self.CABLE.pack(*state)
+
+    def peers_of(self, node):
+        return [other for other in range(1, self.nodes + 1) if other != node]
+
+    def between(self, a, b, state):
+        """Both directions of a pair."""
+        self.cable(a, b, state)
+        self.cable(b, a, state)
+
+    def everywhere(self, state):
+        for a in range(1, self.nodes + 1):
+            for b in self.peers_of(a):
+                self.cable(a, b, state)
+
+    def cut(self, node, net=PEERS):
+        if net != PEERS:
+            super().cut(node, net)
+            return
+        for other in self.peers_of(node):
+            self.between(node, other, self.CUT)
+
+    def mend(self, node, net=PEERS):
+        if net != PEERS:
+            super().mend(node, net)
+            return
+        for other in self.peers_of(node):
+            self.between(node, other, self.WHOLE)
