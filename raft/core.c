@@ -381,9 +381,7 @@ void core_tick(struct replica *core, int64_t now_us)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         tick_shard(&core->shards[i]);
     }
-    for (uint32_t i = 0; i < core->shard_count; i++) {
-        shard_apply(&core->shards[i]);
-    }
+    core_apply(core);
     balance_tick(core);
     snapshot_tick(core);
     install_tick(core);

@@ -175,6 +175,7 @@ struct replica {
 
     uint64_t pending_bytes;      /* sum of the shards' */
     uint64_t turn_applied_bytes; /* of entries applied in this turn, until replica_flush */
+    bool office_behind;          /* as of the last tick: a shard this node leads cannot serve yet, and has committed entries to apply */
     struct held *held_head, **held_tail;
     size_t held_count;
     struct buf out; /* for encoding one message */
@@ -210,6 +211,7 @@ int shard_submit(struct shard *s, uint8_t type, struct bytes data);
 int shard_start(struct shard *s);
 void shard_apply(struct shard *s);
 bool shard_behind(const struct shard *s); /* committed entries wait for the next turn */
+void core_apply(struct replica *core);    /* what turns before this one left */
 void shard_tell(struct shard *s);         /* role event, if something changed */
 int shard_receive(struct shard *s, struct raft_message *m);
 /* Sends or, while the shard's term is not durable, holds. s NULL: not bound to a term. */

@@ -306,11 +306,17 @@ bool shard_behind(const struct shard *s)
     return s->started && !s->installing && s->applied < apply_limit(s);
 }
 
+/* Clients wait for the shards this node was elected for, and those for the catalogue in shard 0: what it only follows can wait. */
+static bool has_time(const struct shard *s)
+{
+    return !s->core->office_behind || s->id == 0 || shard_leads(s);
+}
+
 /* In slices: a node that comes back with a long log must be heard and hear others while it applies it, or it loses every office it wins. */
 void shard_apply(struct shard *s)
 {
     struct replica *core = s->core;
-    if (s->applying || s->installing || !s->started) {
+    if (s->applying || s->installing || !s->started || !has_time(s)) {
         return;
     }
     s->applying = true;
@@ -612,4 +618,16 @@ int shard_start(struct shard *s)
     elect_start(s);
     MUSTER_CHECK(s->raft.last_stored == s->log.last || shard_leads(s));
     return 0;
+}
+
+void core_apply(struct replica *core)
+{
+    core->office_behind = false;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        const struct shard *s = &core->shards[i];
+        core->office_behind = core->office_behind || (shard_leads(s) && !shard_serves(s) && shard_behind(s));
+    }
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        shard_apply(&core->shards[i]);
+    }
 }

@@ -546,6 +546,37 @@ static void test_a_long_log_is_applied_in_slices(void **state)
     world_fini(&w);
 }
 
+/* Who was elected applies that shard before those it follows: clients wait for it. */
+static void test_offices_are_taken_first(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w, 99, 3, 3);
+    w.options.apply_slice_bytes = 500;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    for (int i = 0; i < 2000; i++) {
+        world_put(&w, (uint32_t)(1 + i % 2), 1000);
+        world_run(&w, 2 * MS);
+    }
+    assert_true(world_even(&w, SECOND));
+    uint64_t entries = world_node(&w, 1)->shards[1].applied;
+    for (uint32_t id = 1; id <= 3; id++) {
+        world_kill(&w, id);
+    }
+    for (uint32_t id = 1; id <= 3; id++) {
+        world_restart(&w, id);
+    }
+    while (world_leader(&w, 2) == NULL || world_leader(&w, 2)->shards[2].role != REPLICA_SERVING) {
+        world_run(&w, 100);
+        assert_true(w.now_us < 60 * (int64_t)SECOND);
+    }
+    struct node *leader = world_leader(&w, 2);
+    assert_true(leader->shards[1].role == REPLICA_FOLLOWER && leader->shards[1].applied < entries / 2);
+    assert_true(world_even(&w, 3 * SECOND));
+    world_fini(&w);
+}
+
 static void test_proposal_limits(void **state)
 {
     struct world w;
@@ -592,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_minority_keeps_its_term),
         cmocka_unit_test(test_longest_log_has_the_oldest_term),
         cmocka_unit_test(test_a_long_log_is_applied_in_slices),
+        cmocka_unit_test(test_offices_are_taken_first),
         cmocka_unit_test(test_proposal_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
