@@ -65,6 +65,8 @@ bool         str_is_empty(struct str s);                 /* null or no bytes */
 bool         str_is_blank(struct str s);                 /* no bytes but white space; null is not */
 bool         str_eq(struct str a, struct str b);         /* null equals only null */
 int          str_cmp(struct str a, struct str b);        /* byte order, null first */
+/* What a terminal would obey (C0, DEL, C1) becomes question marks: for lines with parts that came from elsewhere. */
+void         text_tame(char *text, size_t len);
 bool         bytes_eq(struct bytes a, struct bytes b);
 struct bytes bytes_of_str(struct str s);
 bool         uuid_eq(struct uuid a, struct uuid b);

@@ -35,16 +35,6 @@ void log_set(log_sink_fn *sink, void *ctx, enum log_level least)
     log_to.least = least;
 }
 
-/* Values come from clients too: a line break in one must not forge a line. */
-static void log_tame(char *line)
-{
-    for (; *line != '\0'; line++) {
-        if ((unsigned char)*line < ' ' || *line == 127) {
-            *line = '?';
-        }
-    }
-}
-
 void log_event(enum log_level level, const char *event, const char *format, ...)
 {
     if (level < log_to.least) {
@@ -62,6 +52,6 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     } else if ((size_t)head + (size_t)len >= sizeof(line)) {
         memcpy(line + sizeof(line) - 4, "...", 4);
     }
-    log_tame(line);
+    text_tame(line, strlen(line)); /* a line break out of a client's value must not forge a line */
     log_to.sink(log_to.ctx, level, line);
 }

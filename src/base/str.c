@@ -154,3 +154,15 @@ void uuid_dashed(struct uuid id, char dst[37])
     }
     dst[at] = '\0';
 }
+
+void text_tame(char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        uint8_t byte = (uint8_t)text[i], next = i + 1 < len ? (uint8_t)text[i + 1] : 0;
+        if (byte < ' ' || byte == 127) {
+            text[i] = '?';
+        } else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) { /* C1 in UTF-8 */
+            text[i] = text[i + 1] = '?';
+        }
+    }
+}

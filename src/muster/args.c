@@ -32,7 +32,7 @@ static const char exit_codes[] = "Exit codes\n"
 /* ---- messages ---- */
 
 /* Parts of a message came from a client or a server: none of it may be obeyed by a terminal. */
-static void say(const struct cli *cli, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void say(const struct cli *cli, const char *format, va_list args)
 {
     struct arena arena;
     char *text = NULL;

@@ -74,6 +74,7 @@ void config_complain(struct buf *errors, const char *format, ...)
     } else if ((size_t)len > sizeof(line) - 2) {
         len = (int)sizeof(line) - 2;
     }
+    text_tame(line, (size_t)len);
     line[len] = '\n';
     (void)buf_put(errors, line, (size_t)len + 1); /* a full buffer has said enough */
 }

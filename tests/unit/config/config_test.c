@@ -167,6 +167,7 @@ static void unknown_keys_get_a_suggestion(void **state)
         {"group.streams.max.sizes", "unknown key 'group.streams.max.sizes': did you mean 'group.streams.max.size'?\n"},
         {"completely.different.from.all", "unknown key 'completely.different.from.all'\n"},
         {"", "unknown key ''\n"},
+        {"k\x1b[2J\nfine", "unknown key 'k?[2J?fine'\n"}, /* a terminal shows it and does not obey it */
     };
     struct fixture *f = *state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -273,6 +273,7 @@ class Session:
         self.topic_names = {}
         self.exact = False
         self.reads_subscriptions = False
+        self.paused = False  # real time is part of the script
 
     # ---- transcript
 
@@ -313,6 +314,7 @@ class Session:
         return name.startswith("__") or ("-" in name and not name.startswith(self.prefix))
 
     def pause(self, seconds):
+        self.paused = True
         time.sleep(seconds)
 
     # ---- names
