@@ -10,26 +10,6 @@ enum { INSTALL_TIMEOUT_MS = 1000 };
 
 /* ---- small questions ------------------------------------------------------------------------------------------------ */
 
-struct peer *peer_by_id(struct replica *core, uint32_t id)
-{
-    for (size_t i = 0; i < core->peer_count; i++) {
-        if (core->peers[i].id == id) {
-            return &core->peers[i];
-        }
-    }
-    return NULL;
-}
-
-const struct peer *peer_const(const struct replica *core, uint32_t id)
-{
-    for (size_t i = 0; i < core->peer_count; i++) {
-        if (core->peers[i].id == id) {
-            return &core->peers[i];
-        }
-    }
-    return NULL;
-}
-
 bool shard_leads(const struct shard *s)
 {
     return s->raft.state == RAFT_LEADER;
@@ -132,29 +112,6 @@ int config_decode(struct bytes data, struct raft_configuration *ret)
     return raft_configuration_decode(&encoded, ret) == 0 ? 0 : MUSTER_E_MALFORMED;
 }
 
-static int take_peers(struct replica *core)
-{
-    const struct store_identity *id = &core->identity;
-    if (id->peer_count == 0 || id->peer_count > NODES_MAX || id->shard_count == 0 || id->shard_count > MESSAGE_SHARDS_MAX) {
-        return MUSTER_E_INVALID;
-    }
-    bool found = false;
-    for (uint32_t i = 0; i < id->peer_count; i++) {
-        if (id->peers[i].node_id == 0 || (i > 0 && id->peers[i].node_id <= id->peers[i - 1].node_id)) {
-            return MUSTER_E_INVALID;
-        }
-        core->peers[i] = (struct peer){.id = id->peers[i].node_id, .address = id->peers[i].address, .healthy = true};
-        if (id->peers[i].node_id == id->node_id) {
-            core->peers[i].self = true;
-            core->self_pos = i;
-            found = true;
-        }
-    }
-    core->peer_count = id->peer_count;
-    core->self = id->node_id;
-    return found ? 0 : MUSTER_E_INVALID;
-}
-
 static void shard_init(struct shard *s, struct replica *core, uint32_t id)
 {
     s->core = core;
@@ -189,7 +146,7 @@ int core_new(struct replica **ret, const struct store_identity *identity, const 
     /* Rounds of different lives of a node do not overlap, so an answer to an earlier life confirms nothing. */
     core->round_next = 1 + (prng_below(&core->prng, UINT64_C(1) << 32) << 24);
     core->round_sent_us = INT64_MIN / 2;
-    int rc = take_peers(core);
+    int rc = peers_take(core);
     if (rc != 0) {
         free(core);
         return rc;

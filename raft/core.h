@@ -69,6 +69,10 @@ enum core_peer_event {
     CORE_PEER_REFUSED /* it was connected, the connection ended, and its port refuses: evidence that the process is dead */
 };
 void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event event, int64_t now_us);
+/* The nodes from now on (raft_host.h, uv_replica_set_peers). Not from within an event. 0: they are the same; 1: the host is to close the connections of
+ * those that are gone and to write core_identity to disk; INVALID, BUSY. */
+int core_set_peers(struct replica *core, const struct store_peer *peers, uint32_t count, int64_t now_us);
+const struct store_identity *core_identity(const struct replica *core);
 /* The oldest log segment is pinned by this shard: snapshot it soon. */
 void core_snapshot_hint(struct replica *core, uint32_t shard);
 

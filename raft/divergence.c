@@ -18,7 +18,7 @@ static const struct hash_slot *slot_at(const struct hash_slot *slots, uint64_t i
 static const struct hash_slot *report_of(const struct shard *s, size_t pos, uint64_t index)
 {
     const struct peer *p = &s->core->peers[pos];
-    return p->self || !shard_voter(s, p->id) ? NULL : slot_at(s->reported[pos], index);
+    return p->self || !shard_voter(s, p->id) ? NULL : slot_at(s->at.reported[pos], index);
 }
 
 static void compare(struct shard *s, uint64_t index)
@@ -89,7 +89,7 @@ void hash_applied(struct shard *s)
 
 void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t hash)
 {
-    struct hash_slot *slots = s->reported[from_pos];
+    struct hash_slot *slots = s->at.reported[from_pos];
     for (unsigned i = 0; i < HASHES_KEPT; i++) {
         if (slots[i].known && slots[i].index == index) {
             slots[i].hash = hash;
@@ -97,6 +97,6 @@ void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t ha
             return;
         }
     }
-    slots[s->reported_next[from_pos]++ % HASHES_KEPT] = (struct hash_slot){.index = index, .hash = hash, .known = true};
+    slots[s->at.reported_next[from_pos]++ % HASHES_KEPT] = (struct hash_slot){.index = index, .hash = hash, .known = true};
     compare(s, index);
 }

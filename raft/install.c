@@ -156,6 +156,16 @@ bool install_sending(const struct shard *s, uint32_t node)
     return sending_find(s->core, s, node) != NULL;
 }
 
+void install_forget(struct replica *core, uint32_t node)
+{
+    for (struct sending *x = core->sendings, *next; x != NULL; x = next) {
+        next = x->next;
+        if (x->node == node) {
+            sending_close(x);
+        }
+    }
+}
+
 uint64_t install_pinned(const struct shard *s)
 {
     uint64_t index = UINT64_MAX;

@@ -129,16 +129,16 @@ void members_tick(struct shard *s)
         raft_index match = 0;
         uint32_t node = core->peers[i].id;
         if (shard_voter(s, node) || raft_match_index(&s->raft, node, &match) != 0) {
-            s->catch_up[i].term = 0; /* it begins anew as a learner */
+            s->at.catch_up[i].term = 0; /* it begins anew as a learner */
         } else {
-            follow_learner(s, &s->catch_up[i], match);
+            follow_learner(s, &s->at.catch_up[i], match);
         }
     }
 }
 
 static bool caught_up(const struct shard *s, const struct peer *p)
 {
-    const struct catch_up *c = &s->catch_up[p - s->core->peers];
+    const struct catch_up *c = &s->at.catch_up[p - s->core->peers];
     return c->term == raft_current_term(&s->raft) && c->done && peer_recent(s->core, p);
 }
 

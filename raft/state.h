@@ -66,6 +66,13 @@ struct hash_slot {
     bool known;
 };
 
+/* What a shard keeps for each peer, by the peer's position. */
+struct shard_positions {
+    struct hash_slot reported[NODES_MAX][HASHES_KEPT];
+    unsigned reported_next[NODES_MAX];
+    struct catch_up catch_up[NODES_MAX];
+};
+
 struct shard {
     struct replica *core;
     uint32_t id;
@@ -111,7 +118,6 @@ struct shard {
     uint64_t round_wanted; /* newest round asked for */
     uint64_t round_confirmed;
 
-    struct catch_up catch_up[NODES_MAX]; /* by position of the peer */
     struct farewell farewell;
 
     struct transfer transfer;
@@ -130,10 +136,9 @@ struct shard {
     struct receiving *receiving; /* a snapshot that arrives or is being restored */
 
     struct hash_slot hashes[HASHES_KEPT]; /* own, newest at hash_next - 1 */
-    struct hash_slot reported[NODES_MAX][HASHES_KEPT];
     unsigned hash_next;
-    unsigned reported_next[NODES_MAX];
     bool in_doubt; /* the newest comparison found another hash, and not yet a majority with this node's */
+    struct shard_positions at;
 };
 
 /* A message that waits until its shard's term and vote are on disk. */
@@ -196,9 +201,12 @@ struct replica {
     size_t jobs;
 };
 
-/* ---- core.c */
+/* ---- peers.c */
 struct peer *peer_by_id(struct replica *core, uint32_t id);
 const struct peer *peer_const(const struct replica *core, uint32_t id);
+int peers_take(struct replica *core); /* from the identity */
+
+/* ---- core.c */
 bool node_healthy(const struct replica *core);
 void core_fatal(struct replica *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool shard_leads(const struct shard *s);
@@ -217,6 +225,7 @@ int shard_receive(struct shard *s, struct raft_message *m);
 /* Sends or, while the shard's term is not durable, holds. s NULL: not bound to a term. */
 void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_class class, const struct message *m);
 void core_release_held(struct replica *core);
+void core_drop_held(struct replica *core, uint32_t node);
 int64_t shard_silence_us(const struct shard *s); /* since the leader was heard or a vote given */
 
 void shard_send_append(struct shard *s, uint32_t node, const struct raft_append_entries *args); /* payloads from the log */
@@ -277,7 +286,8 @@ void install_offer(struct shard *s, uint32_t node);
 void install_wanted(struct shard *s, struct raft_update *update); /* the library agrees: replace the state */
 void install_marked(struct shard *s, const struct mark *mark);
 int install_message(struct replica *core, struct peer *p, const struct message *m);
-uint64_t install_pinned(const struct shard *s); /* the entry after this one is wanted by a node that is being sent a snapshot */
+uint64_t install_pinned(const struct shard *s);           /* the entry after this one is wanted by a node that is being sent a snapshot */
+void install_forget(struct replica *core, uint32_t node); /* nothing more is sent to it */
 bool install_sending(const struct shard *s, uint32_t node);
 void install_connected(struct replica *core, uint32_t node);
 void install_tick(struct replica *core);

@@ -79,6 +79,22 @@ void core_release_held(struct replica *core)
     core->held_tail = at;
 }
 
+void core_drop_held(struct replica *core, uint32_t node)
+{
+    struct held **at = &core->held_head;
+    while (*at != NULL) {
+        struct held *h = *at;
+        if (h->node != node) {
+            at = &h->next;
+            continue;
+        }
+        *at = h->next;
+        core->held_count--;
+        free(h);
+    }
+    core->held_tail = at;
+}
+
 /* The library says how many entries; the payloads are ours. A message too big for one frame becomes several that follow each other. */
 void shard_send_append(struct shard *s, uint32_t node, const struct raft_append_entries *args)
 {

@@ -21,6 +21,23 @@ enum {
 
 static void dial(struct outgoing *out);
 
+static void link_hold(struct uv_link *link)
+{
+    link->holds++;
+    peers_hold(link->peers);
+}
+
+static void link_release(struct uv_link *link)
+{
+    struct uv_peers *peers = link->peers;
+    MUSTER_CHECK(link->holds > 0);
+    link->holds--;
+    if (link->holds == 0) {
+        free(link);
+    }
+    peers_release(peers);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------------------------------- */
 
 static void attempt_closed(struct channel *c)
@@ -70,7 +87,7 @@ static void dial_later(struct uv_link *link)
 static void report(struct uv_link *link, enum core_peer_event event)
 {
     if (!link->peers->closing) {
-        link->peers->events.state(link->peers->events.ctx, link->peer->node_id, event);
+        link->peers->events.state(link->peers->events.ctx, link->peer.node_id, event);
     }
 }
 
@@ -93,8 +110,8 @@ static void ended(struct channel *c, const char *why)
         dial_later(link);
         return;
     }
-    log_event(LOG_WARN, "peer_lost", "node=%u peer=%u%s%s%s", link->peers->self.node_id, link->peer->node_id,
-              why != NULL ? " error=\"" : "", why != NULL ? why : "", why != NULL ? "\"" : "");
+    log_event(LOG_WARN, "peer_lost", "node=%u peer=%u%s%s%s", link->peers->self.node_id, link->peer.node_id, why != NULL ? " error=\"" : "",
+              why != NULL ? why : "", why != NULL ? "\"" : "");
     report(link, CORE_PEER_DISCONNECTED);
     dial(out);
 }
@@ -108,8 +125,8 @@ static void dial_failed(struct outgoing *out, int status)
     }
     if (link->dial_error != status) {
         link->dial_error = status;
-        log_event(LOG_WARN, "peer_unreachable", "node=%u peer=%u address=%s error=\"%s\"", link->peers->self.node_id, link->peer->node_id,
-                  link->peer->address, uv_strerror(status));
+        log_event(LOG_WARN, "peer_unreachable", "node=%u peer=%u address=%s error=\"%s\"", link->peers->self.node_id, link->peer.node_id,
+                  link->peer.address, uv_strerror(status));
     }
     link->have_address = false; /* a name may lead elsewhere by now */
     if (status == UV_ECONNREFUSED && !link->dead) {
@@ -125,8 +142,8 @@ static void refused(struct outgoing *out, enum hello_verdict verdict)
     detach(out);
     if (link->refused_us != verdict) {
         link->refused_us = verdict;
-        log_event(LOG_ERROR, "peer_not_accepted", "node=%u peer=%u address=%s reason=\"%s\"", link->peers->self.node_id,
-                  link->peer->node_id, link->peer->address, hello_text(verdict, true));
+        log_event(LOG_ERROR, "peer_not_accepted", "node=%u peer=%u address=%s reason=\"%s\"", link->peers->self.node_id, link->peer.node_id,
+                  link->peer.address, hello_text(verdict, true));
     }
     if (out->class == HELLO_RAFT) {
         dial_later(link);
@@ -148,8 +165,7 @@ static void up(struct outgoing *out)
     link->dead = false;
     link->refused_us = HELLO_VERDICT_OK;
     link->dial_error = 0;
-    log_event(LOG_INFO, "peer_connected", "node=%u peer=%u address=%s", link->peers->self.node_id, link->peer->node_id,
-              link->peer->address);
+    log_event(LOG_INFO, "peer_connected", "node=%u peer=%u address=%s", link->peers->self.node_id, link->peer.node_id, link->peer.address);
     report(link, CORE_PEER_CONNECTED);
 }
 
@@ -200,7 +216,7 @@ static void queue_hello(struct outgoing *out)
                                .cluster_id = peers->self.cluster_id,
                                .from = peers->self.node_id,
                                .incarnation = peers->self.incarnation,
-                               .to = out->link->peer->node_id,
+                               .to = out->link->peer.node_id,
                                .shard_count = peers->self.shard_count,
                                .hash_version = peers->self.hash_version};
     MUSTER_CHECK(hello_encode(&frame, &out->sent) == 0);
@@ -248,14 +264,14 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *list
         status = UV_EAI_NONAME;
     }
     uv_freeaddrinfo(list);
-    if (!peers->closing && out->state == LINK_RESOLVING) {
+    if (!peers->closing && !out->link->closing && out->state == LINK_RESOLVING) {
         if (status == 0) {
             connect_to(out);
         } else {
             dial_failed(out, status);
         }
     }
-    peers_release(peers);
+    link_release(out->link);
 }
 
 static void resolve(struct outgoing *out)
@@ -263,7 +279,7 @@ static void resolve(struct outgoing *out)
     char host[ADDRESS_HOST_BYTES], port[ADDRESS_PORT_BYTES];
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct uv_peers *peers = out->link->peers;
-    if (address_split(out->link->peer->address, host, port) != 0) {
+    if (address_split(out->link->peer.address, host, port) != 0) {
         dial_failed(out, UV_EINVAL);
         return;
     }
@@ -285,13 +301,13 @@ static void resolve(struct outgoing *out)
         return;
     }
     out->resolving = true;
-    peers_hold(peers);
+    link_hold(out->link);
 }
 
 static void dial(struct outgoing *out)
 {
     struct uv_link *link = out->link;
-    if (link->peers->closing || out->state != LINK_IDLE) {
+    if (link->peers->closing || link->closing || out->state != LINK_IDLE) {
         return;
     }
     link->dials++;
@@ -306,24 +322,27 @@ static void dial(struct outgoing *out)
 
 static void on_timer_closed(uv_handle_t *handle)
 {
-    struct uv_link *link = handle->data;
-    peers_release(link->peers);
+    link_release(handle->data);
 }
 
-void link_open(struct uv_link *link, struct uv_peers *peers, const struct store_peer *peer)
+struct uv_link *link_open(struct uv_peers *peers, const struct store_peer *peer)
 {
+    struct uv_link *link = calloc(1, sizeof *link);
+    MUSTER_CHECK(link != NULL);
     link->peers = peers;
-    link->peer = peer;
+    link->peer = *peer;
     link->raft = (struct outgoing){.link = link, .class = HELLO_RAFT};
     link->bulk = (struct outgoing){.link = link, .class = HELLO_BULK};
     uv_timer_init(peers->loop, &link->timer);
     link->timer.data = link;
-    peers_hold(peers);
+    link_hold(link);
     dial(&link->raft);
+    return link;
 }
 
 void link_close(struct uv_link *link)
 {
+    link->closing = true;
     if (link->raft.resolving) {
         uv_cancel((uv_req_t *)&link->raft.resolve);
     }
@@ -390,14 +409,14 @@ static void flush(struct outgoing *out)
 void uv_peers_flush(struct uv_peers *peers)
 {
     for (size_t i = 0; i < peers->link_count; i++) {
-        flush(&peers->links[i].raft);
-        flush(&peers->links[i].bulk);
+        flush(&peers->links[i]->raft);
+        flush(&peers->links[i]->bulk);
     }
 }
 
 void link_status(const struct uv_link *link, struct uv_peer_status *ret)
 {
-    *ret = (struct uv_peer_status){.node = link->peer->node_id,
+    *ret = (struct uv_peer_status){.node = link->peer.node_id,
                                    .connected = link->raft.state == LINK_UP,
                                    .bytes_sent = link->bytes_sent,
                                    .dropped = link->dropped,
@@ -410,6 +429,7 @@ void link_status(const struct uv_link *link, struct uv_peer_status *ret)
             ret->dropped += both[i]->channel.dropped;
         }
     }
+    ret->expelled = link->refused_us == HELLO_VERDICT_NODE;
     if (link->refused_us != HELLO_VERDICT_OK) {
         snprintf(ret->refusal, sizeof ret->refusal, "%s", hello_text(link->refused_us, true));
     }

@@ -75,7 +75,7 @@ static void inbound_ended(struct channel *c, const char *why)
     struct inbound *in = c->ctx;
     if (in->link != NULL && why != NULL) {
         log_event(LOG_WARN, "peer_connection_broken", "node=%u peer=%u direction=in error=\"%s\"", in->peers->self.node_id,
-                  in->link->peer->node_id, why);
+                  in->link->peer.node_id, why);
     }
     channel_close(c);
 }
@@ -169,7 +169,7 @@ static int inbound_frame(struct channel *c, struct bytes frame)
 {
     struct inbound *in = c->ctx;
     if (in->link != NULL) {
-        return in->peers->events.message(in->peers->events.ctx, in->link->peer->node_id, frame);
+        return in->peers->events.message(in->peers->events.ctx, in->link->peer.node_id, frame);
     }
     enum hello_class class;
     int rc = hello_class_of(frame, &class);
@@ -218,7 +218,7 @@ static void on_sweep(uv_timer_t *timer)
         }
     }
     for (size_t i = 0; i < peers->link_count; i++) {
-        link_sweep(&peers->links[i]);
+        link_sweep(peers->links[i]);
     }
 }
 
@@ -232,8 +232,8 @@ static void on_handle_closed(uv_handle_t *handle)
 struct uv_link *link_of(struct uv_peers *peers, uint32_t node)
 {
     for (size_t i = 0; i < peers->link_count; i++) {
-        if (peers->links[i].peer->node_id == node) {
-            return &peers->links[i];
+        if (peers->links[i]->peer.node_id == node) {
+            return peers->links[i];
         }
     }
     return NULL;
@@ -262,11 +262,61 @@ int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_ide
     peers->swept = true;
     for (uint32_t i = 0; i < self->peer_count; i++) {
         if (self->peers[i].node_id != self->node_id) {
-            link_open(&peers->links[peers->link_count++], peers, &peers->self.peers[i]);
+            peers->links[peers->link_count++] = link_open(peers, &self->peers[i]);
         }
     }
     *ret = peers;
     return 0;
+}
+
+static const struct store_peer *peer_in(const struct store_identity *id, uint32_t node)
+{
+    for (uint32_t i = 0; i < id->peer_count; i++) {
+        if (id->peers[i].node_id == node) {
+            return &id->peers[i];
+        }
+    }
+    return NULL;
+}
+
+/* The connections both ways end. Only a node that stays, at another address, is reported as lost: the others are unknown by now. */
+static void drop_link(struct uv_link *link, bool known)
+{
+    struct uv_peers *peers = link->peers;
+    for (struct inbound *in = peers->inbound; in != NULL; in = in->next) {
+        if (in->link == link) {
+            in->link = NULL;
+            channel_close(&in->channel);
+        }
+    }
+    if (known && link->raft.state == LINK_UP) {
+        peers->events.state(peers->events.ctx, link->peer.node_id, CORE_PEER_DISCONNECTED);
+    }
+    link_close(link);
+}
+
+void uv_peers_set(struct uv_peers *peers, const struct store_identity *self)
+{
+    size_t kept = 0;
+    peers->self = *self;
+    peers->refused_stranger = 0;
+    for (size_t i = 0; i < peers->link_count; i++) {
+        struct uv_link *link = peers->links[i];
+        const struct store_peer *p = peer_in(self, link->peer.node_id);
+        bool known = p != NULL && uuid_eq(p->incarnation, link->peer.incarnation);
+        if (known && strcmp(p->address, link->peer.address) == 0) {
+            peers->links[kept++] = link;
+        } else {
+            drop_link(link, known);
+        }
+    }
+    peers->link_count = kept;
+    for (uint32_t i = 0; i < self->peer_count; i++) {
+        const struct store_peer *p = &self->peers[i];
+        if (p->node_id != self->node_id && link_of(peers, p->node_id) == NULL) {
+            peers->links[peers->link_count++] = link_open(peers, p);
+        }
+    }
 }
 
 void uv_peers_close(struct uv_peers *peers, void (*closed)(void *ctx), void *ctx)
@@ -282,14 +332,14 @@ void uv_peers_close(struct uv_peers *peers, void (*closed)(void *ctx), void *ctx
         channel_close(&in->channel);
     }
     for (size_t i = 0; i < peers->link_count; i++) {
-        link_close(&peers->links[i]);
+        link_close(peers->links[i]);
     }
 }
 
 size_t uv_peers_status(const struct uv_peers *peers, struct uv_peer_status *ret, size_t capacity)
 {
     for (size_t i = 0; i < peers->link_count && i < capacity; i++) {
-        const struct uv_link *link = &peers->links[i];
+        const struct uv_link *link = peers->links[i];
         link_status(link, &ret[i]);
         for (const struct inbound *in = peers->inbound; in != NULL; in = in->next) {
             if (in->link == link) {

@@ -24,6 +24,8 @@ int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_ide
                   const struct uv_peers_events *events, char *text);
 /* closed is called from the loop; the memory goes then. No event after this call. */
 void uv_peers_close(struct uv_peers *peers, void (*closed)(void *ctx), void *ctx);
+/* Other peers: whom to dial and let in from now on. Connections of those that are gone, or are not the same any more, end. */
+void uv_peers_set(struct uv_peers *peers, const struct store_identity *self);
 bool uv_peers_send(struct uv_peers *peers, uint32_t node, enum core_class class, struct bytes data);
 void uv_peers_flush(struct uv_peers *peers);
 size_t uv_peers_status(const struct uv_peers *peers, struct uv_peer_status *ret, size_t capacity);

@@ -35,8 +35,10 @@ struct outgoing {
 
 struct uv_link {
     struct uv_peers *peers;
-    const struct store_peer *peer;
+    struct store_peer peer;
     struct outgoing raft, bulk;
+    unsigned holds; /* handles and requests that still point here */
+    bool closing;
     uv_timer_t timer;  /* next dial of raft */
     unsigned failures; /* dials in a row that came to nothing */
     bool dead;         /* refused since */
@@ -64,7 +66,7 @@ struct uv_peers {
     uv_tcp_t listener;
     uv_timer_t sweep;
     bool swept, closing;
-    struct uv_link links[32];
+    struct uv_link *links[32];
     size_t link_count;
     struct inbound *inbound;
     unsigned inbound_count;
@@ -78,8 +80,8 @@ void peers_hold(struct uv_peers *peers);
 void peers_release(struct uv_peers *peers);
 struct uv_link *link_of(struct uv_peers *peers, uint32_t node);
 
-void link_open(struct uv_link *link, struct uv_peers *peers, const struct store_peer *peer);
-void link_close(struct uv_link *link);
+struct uv_link *link_open(struct uv_peers *peers, const struct store_peer *peer);
+void link_close(struct uv_link *link); /* its memory goes when nothing points to it any more */
 void link_hurry(struct uv_link *link); /* dial now, if nothing is under way */
 void link_sweep(struct uv_link *link);
 void link_status(const struct uv_link *link, struct uv_peer_status *ret);

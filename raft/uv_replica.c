@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLDEST_EVERY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
+enum { OLDEST_EVERY_US = 1000000, IDENTITY_RETRY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
 
 struct uv_replica {
     uv_loop_t *loop;
@@ -23,6 +23,13 @@ struct uv_replica {
     uint64_t pin_bytes; /* more log than this, pinned by one shard, asks for its snapshot */
     int64_t oldest_us;  /* when the oldest segment is looked at next */
     int64_t armed_us;
+    struct {
+        uv_work_t work;
+        struct store_identity identity;
+        bool wanted, busy;
+        int64_t after_us; /* no attempt before */
+        int result;
+    } identity; /* to be written */
     bool closing;
     unsigned handles;
     void (*done)(void *ctx);
@@ -124,6 +131,54 @@ static void host_flush(void *ctx)
     }
 }
 
+/* ---- the identity ---------------------------------------------------------------------------------------------------------------- */
+
+static void identity_run(uv_work_t *work)
+{
+    struct uv_replica *r = work->data;
+    r->identity.result = store_identity_write(&r->port, &r->identity.identity);
+}
+
+static void identity_after(uv_work_t *work, int status)
+{
+    struct uv_replica *r = work->data;
+    MUSTER_CHECK(status == 0);
+    r->identity.busy = false;
+    if (r->identity.result != 0) {
+        log_event(LOG_ERROR, "identity_not_written", "node=%u error=\"%s\"", replica_self(r->core), muster_strerror(r->identity.result));
+        r->identity.wanted = true;
+        r->identity.after_us = now_us() + IDENTITY_RETRY_US;
+    }
+    if (r->closing) {
+        close_further(r);
+    }
+}
+
+static void write_identity(struct uv_replica *r, int64_t now)
+{
+    if (!r->identity.wanted || r->identity.busy || now < r->identity.after_us) {
+        return;
+    }
+    r->identity.wanted = false;
+    r->identity.busy = true;
+    r->identity.identity = *core_identity(r->core);
+    r->identity.work.data = r;
+    MUSTER_CHECK(uv_queue_work(r->loop, &r->identity.work, identity_run, identity_after) == 0);
+}
+
+int uv_replica_set_peers(struct uv_replica *r, const struct store_peer *peers, uint32_t count)
+{
+    int rc = core_set_peers(r->core, peers, count, now_us());
+    if (rc <= 0) {
+        return rc;
+    }
+    uv_peers_set(r->peers, core_identity(r->core));
+    r->identity.wanted = true;
+    r->identity.after_us = 0;
+    write_identity(r, now_us());
+    return 0;
+}
+
 /* ---- what happens to it -------------------------------------------------------------------------------------------------------- */
 
 static void on_awake(uv_idle_t *idle)
@@ -151,6 +206,7 @@ static void on_timer(uv_timer_t *timer)
     r->armed_us = 0;
     begin(r);
     look_at_oldest(r, now);
+    write_identity(r, now);
     core_tick(r->core, now);
     uv_idle_start(&r->awake, on_awake);
 }
@@ -292,7 +348,7 @@ static void peers_closed(void *ctx)
 /* The handles go when the last job is back: its memory is the core's. */
 static void close_further(struct uv_replica *r)
 {
-    if (core_jobs(r->core) > 0) {
+    if (core_jobs(r->core) > 0 || r->identity.busy) {
         return;
     }
     store_writer_stop(r->writer);

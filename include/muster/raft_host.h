@@ -80,8 +80,8 @@ void uv_replica_close(struct uv_replica *r, void (*done)(void *ctx), void *ctx);
 void uv_replica_stats(const struct uv_replica *r, struct core_stats *ret_core, struct store_stats *ret_store);
 
 /* The nodes this one talks to and lets in, from now on; itself among them, ascending by node id. Connections of those that are gone or have another incarnation or
- * address end, and what was known of them is forgotten. Not from within an event. The identity file is written behind it (a job); failing that is
- * fatal. 0; INVALID (not ascending, more than 32, this node missing or with another incarnation); BUSY: a shard's beginning is not on disk yet,
+ * address end, and what was known of them is forgotten. Not from within an event. The identity file is written behind it (a job), again and
+ * again until that succeeds. 0; INVALID (not ascending, more than 32, this node missing or with another incarnation); BUSY: a shard's beginning is not on disk yet,
  * so that the identity must still name the founders; to be asked again. */
 int  uv_replica_set_peers(struct uv_replica *r, const struct store_peer *peers, uint32_t count);
 

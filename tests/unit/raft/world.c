@@ -1,4 +1,4 @@
-#include "world.h"
+#include "world_internal.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ struct packet {
     struct packet *next;
     int64_t at_us;
     uint32_t from, to;
-    unsigned to_life;
+    unsigned from_incarnation, to_life;
     enum core_class class;
     size_t len;
     uint8_t data[];
@@ -37,6 +37,22 @@ static void host_persist(void *ctx, const struct store_record *records, size_t c
     n->write_done_us = n->world->now_us + n->write_takes_us;
 }
 
+bool world_lets_in(const struct node *n, uint32_t other, unsigned incarnation)
+{
+    const struct store_identity *id = n->core != NULL ? core_identity(n->core) : &n->identity;
+    for (uint32_t i = 0; i < id->peer_count; i++) {
+        if (id->peers[i].node_id == other) {
+            return id->peers[i].incarnation.b[0] == (uint8_t)incarnation;
+        }
+    }
+    return false;
+}
+
+static bool acquainted(const struct node *a, const struct node *b)
+{
+    return world_lets_in(a, b->id, b->incarnation) && world_lets_in(b, a->id, a->incarnation);
+}
+
 static int64_t delay(struct world *w)
 {
     return w->delay_min_us + (int64_t)prng_below(&w->prng, (uint64_t)(w->delay_max_us - w->delay_min_us + 1));
@@ -57,6 +73,7 @@ static void post(struct world *w, uint32_t from, uint32_t to, enum core_class cl
     struct packet *p = malloc(sizeof *p + (size_t)data.len);
     assert_non_null(p);
     *p = (struct packet){.at_us = w->now_us + delay(w), .from = from, .to = to, .class = class, .len = (size_t)data.len};
+    p->from_incarnation = w->nodes[from - 1].incarnation;
     p->to_life = w->nodes[to - 1].life;
     memcpy(p->data, data.ptr, (size_t)data.len);
     schedule(w, p);
@@ -68,7 +85,7 @@ static bool host_send(void *ctx, uint32_t node, enum core_class class, struct by
     struct world *w = n->world;
     w->messages++;
     w->bulk_bytes += class == CORE_BULK ? (uint64_t)data.len : 0;
-    if (w->cut[n->id][node]) {
+    if (w->cut[n->id][node] || !acquainted(n, &w->nodes[node - 1])) {
         return false;
     }
     if (w->hush[n->id][node] || prng_chance(&w->prng, w->drop_ppm)) {
@@ -284,16 +301,19 @@ static void on_fatal(void *ctx, const char *text)
 
 /* ---- nodes ---------------------------------------------------------------------------------------------------------------- */
 
-static struct store_identity identity_of(const struct world *w, uint32_t id)
+struct store_peer world_record(const struct node *n)
 {
-    struct store_identity identity = {.node_id = id, .shard_count = w->shard_count, .hash_version = 1, .peer_count = w->node_count};
-    memset(identity.cluster_id.b, 7, sizeof identity.cluster_id.b);
-    for (uint32_t i = 0; i < w->node_count; i++) {
-        identity.peers[i].node_id = i + 1;
-        memset(identity.peers[i].incarnation.b, (int)(i + 1), 16);
-        snprintf(identity.peers[i].address, sizeof identity.peers[i].address, "node-%u:1", i + 1);
-    }
-    identity.incarnation = identity.peers[id - 1].incarnation;
+    struct store_peer peer = {.node_id = n->id};
+    memset(peer.incarnation.b, (int)n->incarnation, sizeof peer.incarnation.b);
+    snprintf(peer.address, sizeof peer.address, "node-%u:1", n->id);
+    return peer;
+}
+
+struct store_identity world_identity(const struct world *w, const struct node *n)
+{
+    struct store_identity identity = w->members;
+    identity.node_id = n->id;
+    identity.incarnation = world_record(n).incarnation;
     return identity;
 }
 
@@ -341,7 +361,24 @@ void world_set_term(struct world *w, uint32_t id, uint32_t shard, uint64_t term)
     mem_disk_end_process(n->disk, &n->port);
 }
 
-static void node_up(struct node *n)
+void world_connect(struct node *n)
+{
+    struct world *w = n->world;
+    for (uint32_t i = 1; i <= w->node_count; i++) {
+        struct node *other = world_node(w, i);
+        if (i == n->id || !other->up || !acquainted(n, other)) {
+            continue;
+        }
+        if (!w->cut[n->id][i] && !replica_connected(n->core, i)) {
+            core_peer_state(n->core, i, CORE_PEER_CONNECTED, w->now_us);
+        }
+        if (!w->cut[i][n->id] && !replica_connected(other->core, n->id)) {
+            core_peer_state(other->core, n->id, CORE_PEER_CONNECTED, w->now_us);
+        }
+    }
+}
+
+void world_up(struct node *n)
 {
     struct world *w = n->world;
     const struct core_host host = {
@@ -350,7 +387,7 @@ static void node_up(struct node *n)
         n,           on_role,           on_apply,         on_confirmed,    on_restore_begin, on_restore_data,
         on_restored, on_snapshot_begin, on_snapshot_next, on_snapshot_end, on_state_hash,    on_message,
         on_peer,     on_fatal,          on_members};
-    struct store_identity identity = identity_of(w, n->id);
+    struct store_identity identity = n->identity;
     struct core_options options = w->options;
     options.seed = prng_next(&w->prng);
     memset(n->shards, 0, sizeof n->shards);
@@ -368,19 +405,9 @@ static void node_up(struct node *n)
         fail_msg("core_start of node %u: %s", n->id, text);
     }
     n->up = true;
+    n->part = true;
     n->tick_us = w->now_us;
-    for (uint32_t i = 1; i <= w->node_count; i++) {
-        struct node *other = world_node(w, i);
-        if (i == n->id || !other->up || other->core == NULL) {
-            continue;
-        }
-        if (!w->cut[n->id][i]) {
-            core_peer_state(n->core, i, CORE_PEER_CONNECTED, w->now_us);
-        }
-        if (!w->cut[i][n->id]) {
-            core_peer_state(other->core, n->id, CORE_PEER_CONNECTED, w->now_us);
-        }
-    }
+    world_connect(n);
     world_flush(w, n);
 }
 
@@ -421,6 +448,16 @@ static void node_down(struct node *n)
     world_resume(n->world, n->id); /* what waited is lost with the process */
 }
 
+void world_slot(struct world *w, uint32_t i)
+{
+    struct node *n = &w->nodes[i];
+    n->world = w;
+    n->id = i + 1;
+    n->incarnation = i + 1;
+    n->write_takes_us = 500;
+    n->disk = mem_disk_new();
+}
+
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards)
 {
     memset(w, 0, sizeof *w);
@@ -440,17 +477,24 @@ void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards)
     }
     for (uint32_t i = 0; i < nodes; i++) {
         struct node *n = &w->nodes[i];
-        n->world = w;
-        n->id = i + 1;
-        n->write_takes_us = 500;
-        n->disk = mem_disk_new();
+        world_slot(w, i);
+        w->members.peers[i] = world_record(n);
+        n->part = true;
     }
+    w->members.peer_count = nodes;
+    w->members.shard_count = shards;
+    w->members.hash_version = 1;
+    memset(w->members.cluster_id.b, 7, sizeof w->members.cluster_id.b);
 }
 
 void world_start(struct world *w)
 {
     for (uint32_t i = 1; i <= w->node_count; i++) {
-        node_up(world_node(w, i));
+        struct node *n = world_node(w, i);
+        if (n->part) {
+            n->identity = world_identity(w, n);
+            world_up(n);
+        }
     }
 }
 
@@ -501,8 +545,8 @@ static void deliver(struct world *w)
     w->packets = p->next;
     struct node *to = world_node(w, p->to);
     struct node *from = world_node(w, p->from);
-    bool lost =
-        !to->up || to->life != p->to_life || w->cut[p->from][p->to] || (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
+    bool lost = !to->up || to->life != p->to_life || !world_lets_in(to, p->from, p->from_incarnation) || w->cut[p->from][p->to] ||
+                (!from->up && from->core == NULL && prng_chance(&w->prng, 500000));
     if (!lost && to->paused) {
         struct packet **at = &to->socket;
         while (*at != NULL) {
@@ -617,7 +661,8 @@ static bool settled(struct world *w, uint32_t shard)
         const struct node *n = &w->nodes[i];
         bool reachable = n == leader || (!w->cut[leader->id][n->id] && !w->cut[n->id][leader->id] && !w->hush[leader->id][n->id] &&
                                          !w->hush[n->id][leader->id]);
-        if (n->up && !n->paused && reachable && n->shards[shard].leader != leader->id) {
+        bool member = world_votes(w, leader->id, shard, n->id) || world_learns(w, leader->id, shard, n->id);
+        if (n->up && !n->paused && reachable && member && n->shards[shard].leader != leader->id) {
             return false;
         }
     }
@@ -643,9 +688,10 @@ static bool even(struct world *w)
 {
     for (uint32_t s = 0; s < w->shard_count; s++) {
         uint64_t applied = 0;
+        struct node *leader = world_leader(w, s);
         for (uint32_t i = 0; i < w->node_count; i++) {
             const struct node *n = &w->nodes[i];
-            if (!n->up) {
+            if (!n->up || (leader != NULL && !world_votes(w, leader->id, s, n->id) && !world_learns(w, leader->id, s, n->id))) {
                 continue;
             }
             struct replica_shard_status status;
@@ -688,7 +734,7 @@ void world_kill(struct world *w, uint32_t id)
 
 void world_restart(struct world *w, uint32_t id)
 {
-    node_up(world_node(w, id));
+    world_up(world_node(w, id));
 }
 
 void world_pause(struct world *w, uint32_t id)
@@ -717,56 +763,6 @@ void world_isolate(struct world *w, uint32_t id, bool cut)
         if (i != id) {
             w->hush[id][i] = cut;
             w->hush[i][id] = cut;
-        }
-    }
-}
-
-/* ---- clients ------------------------------------------------------------------------------------------------------------------ */
-
-int world_propose(struct world *w, struct node *n, uint32_t shard, size_t size)
-{
-    static uint8_t command[1 << 20];
-    uint64_t term, index;
-    assert_true(size >= 16 && size <= sizeof command);
-    put_le64(command, n->id);
-    put_le64(command + 8, prng_next(&w->prng));
-    int rc = replica_propose(n->core, shard, (struct bytes){command, (int32_t)size}, &term, &index);
-    world_flush(w, n);
-    return rc;
-}
-
-bool world_put(struct world *w, uint32_t shard, size_t size)
-{
-    struct node *n = world_leader(w, shard);
-    return n != NULL && world_propose(w, n, shard, size) == 0;
-}
-
-void world_read(struct world *w, struct node *n, uint32_t shard)
-{
-    struct world_shard *s = &n->shards[shard];
-    if (!n->up || s->role != REPLICA_SERVING || s->read_round != 0) {
-        return;
-    }
-    s->read_floor = w->acked[shard];
-    s->read_round = replica_want_round(n->core, shard);
-    world_flush(w, n);
-}
-
-void world_show(const struct world *w)
-{
-    for (uint32_t s = 0; s < w->shard_count; s++) {
-        for (uint32_t i = 0; i < w->node_count; i++) {
-            const struct node *n = &w->nodes[i];
-            if (!n->up) {
-                fprintf(stderr, "shard %u node %u down\n", s, n->id);
-                continue;
-            }
-            struct replica_shard_status status;
-            replica_status(n->core, s, &status);
-            fprintf(stderr, "shard %u node %u role %d leader %u term %llu entries %llu-%llu commit %llu applied %llu snapshot %llu%s\n", s,
-                    n->id, (int)status.role, status.leader, (unsigned long long)status.term, (unsigned long long)status.first_index,
-                    (unsigned long long)status.last_index, (unsigned long long)status.commit_index,
-                    (unsigned long long)status.applied_index, (unsigned long long)status.snapshot_index, n->fatal);
         }
     }
 }

@@ -8,7 +8,7 @@
 #include "core.h"
 #include "mem_port.h"
 
-enum { WORLD_NODES = 5, WORLD_SHARDS = 4, WORLD_ENTRIES = 20000 };
+enum { WORLD_NODES = 7, WORLD_SHARDS = 4, WORLD_ENTRIES = 20000 };
 
 struct world_shard {
     enum replica_role role;
@@ -30,7 +30,11 @@ struct world;
 struct node {
     struct world *world;
     uint32_t id;
+    bool part; /* of the world: started, or down and to come back */
     bool up, paused;
+    unsigned incarnation;
+    struct store_identity identity; /* as on its disk */
+    unsigned known;                 /* the newest record of the members it has heard of */
     struct replica *core;
     struct store *store;
     struct mem_disk *disk;
@@ -58,7 +62,9 @@ struct node {
 struct world {
     struct prng prng;
     int64_t now_us;
-    uint32_t node_count, shard_count;
+    uint32_t node_count, shard_count; /* the slots of node_count nodes; those after the founders join later */
+    struct store_identity members;    /* the record of the members, of which a node hears with world_hear */
+    unsigned members_version;
     struct node nodes[WORLD_NODES];
     struct core_options options;
     struct packet *packets;
@@ -75,7 +81,20 @@ struct world {
 };
 
 void world_init(struct world *w, uint64_t seed, uint32_t nodes, uint32_t shards);
-void world_start(struct world *w); /* all nodes */
+void world_start(struct world *w); /* all founders */
+/* Slots for nodes that are to join. Before world_start. */
+void world_room(struct world *w, uint32_t nodes);
+/* A node with an empty folder comes up under this id, for the first time or in place of one that was there, and enters the record of the members. */
+void world_join(struct world *w, uint32_t id);
+/* It leaves the record; its process goes on. */
+void world_expel(struct world *w, uint32_t id);
+void world_hear(struct world *w, uint32_t id); /* the node hears of the newest record */
+void world_hear_all(struct world *w);
+/* By the newest configuration in the node's log. */
+bool world_votes(struct world *w, uint32_t at, uint32_t shard, uint32_t node);
+bool world_learns(struct world *w, uint32_t at, uint32_t shard, uint32_t node);
+/* Asks the shard's leader for the change until it is committed there; false after limit_us. */
+bool world_change(struct world *w, uint32_t shard, enum replica_change change, uint32_t node, int64_t limit_us);
 void world_fini(struct world *w);
 void world_run(struct world *w, int64_t us); /* lets that much time pass */
 /* Until every shard has one serving leader that all running, connected nodes follow; false after limit_us. */
