@@ -5,6 +5,7 @@
 #ifndef STORAGE_SNAPSHOT_H
 #define STORAGE_SNAPSHOT_H
 
+#include "chunk.h"
 #include "names.h"
 
 #include <muster/store.h>
@@ -12,19 +13,12 @@
 enum {
     SNAPSHOT_VERSION = 1,
     SNAPSHOT_HEADER_BYTES = 64, /* then the Raft configuration, then 8 bytes of checksum */
-    SNAPSHOT_CHUNK_HEADER_BYTES = 24,
     SNAPSHOT_TRAILER_BYTES = 48,
-    SNAPSHOT_CHUNK_BYTES = 256 * 1024, /* a chunk is closed when the next run would take it past this */
-    SNAPSHOT_RUN_LIMIT_BYTES = 32 * 1024 * 1024,
     SNAPSHOT_CONFIG_LIMIT_BYTES = 64 * 1024
 };
 
 extern const uint8_t snapshot_magic[8];
-extern const uint8_t snapshot_chunk_magic[4];
 extern const uint8_t snapshot_trailer_magic[4];
-
-/* The checksums of all chunks so far, folded in order. */
-uint64_t snapshot_chain(uint64_t chain, uint64_t chunk_hash);
 
 int snapshot_reader_open(const struct store_port *port, const char *name, struct store_snapshot_meta *ret_meta,
                          struct store_snapshot_reader **ret);

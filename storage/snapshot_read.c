@@ -2,7 +2,6 @@
 #include "snapshot.h"
 #include "file.h"
 
-#include <lz4frame.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +9,10 @@ struct store_snapshot_reader {
     struct store_port port;
     int file;
     uint64_t file_bytes;
-    uint64_t seed;                          /* the header's checksum */
-    uint64_t offset;                        /* of the next chunk */
-    uint64_t chunks_end;                    /* where the trailer begins */
-    uint64_t chunk_count, raw_bytes, chain; /* so far */
-    uint64_t total_chunks, total_raw_bytes, total_chain;
+    uint64_t seed;                 /* the header's checksum */
+    uint64_t offset;               /* of the next chunk */
+    uint64_t chunks_end;           /* where the trailer begins */
+    struct chunk_totals seen, all; /* so far; as the trailer says */
     struct buf header;
     struct buf stored;
     struct buf raw;
@@ -70,7 +68,7 @@ static int read_header(struct store_snapshot_reader *r, struct store_snapshot_me
         .state_hash = get_le64(h + 48),
     };
     r->offset = bytes;
-    r->chain = r->seed;
+    r->seen.chain = r->seed;
     return MUSTER_E_OK;
 }
 
@@ -86,9 +84,9 @@ static int read_trailer(struct store_snapshot_reader *r)
         get_le64(t + 24) != r->file_bytes) {
         return MUSTER_E_CORRUPT;
     }
-    r->total_chunks = get_le64(t + 8);
-    r->total_raw_bytes = get_le64(t + 16);
-    r->total_chain = get_le64(t + 32);
+    r->all.count = get_le64(t + 8);
+    r->all.raw_bytes = get_le64(t + 16);
+    r->all.chain = get_le64(t + 32);
     return MUSTER_E_OK;
 }
 
@@ -149,75 +147,30 @@ void store_snapshot_close(struct store_snapshot_reader *r)
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------------ */
 
-static int chunk_unpack(struct store_snapshot_reader *r, size_t raw_bytes)
-{
-    buf_clear(&r->raw);
-    uint8_t *dst = buf_add(&r->raw, raw_bytes);
-    if (dst == NULL) {
-        return MUSTER_E_LIMIT;
-    }
-    const uint8_t *src = r->stored.ptr + SNAPSHOT_CHUNK_HEADER_BYTES;
-    size_t left = r->stored.len - SNAPSHOT_CHUNK_HEADER_BYTES;
-    size_t done = 0;
-    LZ4F_resetDecompressionContext(r->lz4);
-    for (;;) {
-        size_t out = raw_bytes - done;
-        size_t in = left;
-        size_t more = LZ4F_decompress(r->lz4, dst + done, &out, src, &in, NULL);
-        if (LZ4F_isError(more)) {
-            return MUSTER_E_CORRUPT;
-        }
-        done += out;
-        src += in;
-        left -= in;
-        if (more == 0) {
-            return done == raw_bytes && left == 0 ? MUSTER_E_OK : MUSTER_E_CORRUPT;
-        }
-        if (in == 0 && out == 0) {
-            return MUSTER_E_CORRUPT; /* the frame wants more than there is, or holds more than it says */
-        }
-    }
-}
-
 static int chunk_read(struct store_snapshot_reader *r)
 {
     uint64_t room = r->chunks_end - r->offset;
-    if (room < SNAPSHOT_CHUNK_HEADER_BYTES) {
-        return MUSTER_E_CORRUPT;
+    uint32_t stored = 0;
+    int rc = room < CHUNK_HEADER_BYTES ? MUSTER_E_CORRUPT : read_part(r, r->offset, &r->stored, CHUNK_HEADER_BYTES);
+    if (rc >= 0) {
+        rc = chunk_frame_bytes(r->stored.ptr, room, &stored);
     }
-    int rc = read_part(r, r->offset, &r->stored, SNAPSHOT_CHUNK_HEADER_BYTES);
-    if (rc < 0) {
-        return rc;
+    if (rc >= 0) {
+        rc = read_part(r, r->offset, &r->stored, CHUNK_HEADER_BYTES + (size_t)stored);
     }
-    uint32_t stored = get_le32(r->stored.ptr + 12);
-    uint32_t raw = get_le32(r->stored.ptr + 16);
-    if (memcmp(r->stored.ptr + 8, snapshot_chunk_magic, sizeof(snapshot_chunk_magic)) != 0 || stored > room - SNAPSHOT_CHUNK_HEADER_BYTES ||
-        raw == 0 || raw > SNAPSHOT_RUN_LIMIT_BYTES) {
-        return MUSTER_E_CORRUPT;
+    if (rc >= 0) {
+        rc = chunk_decode((struct bytes){r->stored.ptr, (int32_t)r->stored.len}, r->seed, r->lz4, &r->raw, &r->seen);
     }
-    rc = read_part(r, r->offset, &r->stored, SNAPSHOT_CHUNK_HEADER_BYTES + (size_t)stored);
-    if (rc < 0) {
-        return rc;
+    if (rc >= 0) {
+        r->offset += r->stored.len;
     }
-    uint64_t hash = get_le64(r->stored.ptr);
-    if (hash != hash_bytes(r->stored.ptr + 8, r->stored.len - 8, r->seed + r->chunk_count)) {
-        return MUSTER_E_CORRUPT;
-    }
-    rc = chunk_unpack(r, raw);
-    if (rc < 0) {
-        return rc;
-    }
-    r->chain = snapshot_chain(r->chain, hash);
-    r->offset += r->stored.len;
-    r->chunk_count++;
-    r->raw_bytes += raw;
-    return MUSTER_E_OK;
+    return rc;
 }
 
 int store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret)
 {
     if (r->offset == r->chunks_end) {
-        bool whole = r->chunk_count == r->total_chunks && r->raw_bytes == r->total_raw_bytes && r->chain == r->total_chain;
+        bool whole = r->seen.count == r->all.count && r->seen.raw_bytes == r->all.raw_bytes && r->seen.chain == r->all.chain;
         if (!whole) {
             return MUSTER_E_CORRUPT;
         }

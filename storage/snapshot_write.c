@@ -2,12 +2,10 @@
 #include "snapshot.h"
 #include "file.h"
 
-#include <lz4frame.h>
 #include <stdlib.h>
 #include <string.h>
 
 const uint8_t snapshot_magic[8] = {'M', 'U', 'S', 'T', 'S', 'N', 'A', 'P'};
-const uint8_t snapshot_chunk_magic[4] = {'M', 'C', 'H', 'K'};
 const uint8_t snapshot_trailer_magic[4] = {'M', 'E', 'N', 'D'};
 
 struct store_snapshot_writer {
@@ -17,7 +15,7 @@ struct store_snapshot_writer {
     uint64_t index;
     uint64_t seed; /* the header's checksum */
     uint64_t offset;
-    uint64_t chunk_count, raw_bytes, chain;
+    struct chunk_totals totals;
     struct buf raw;   /* runs of the chunk being filled */
     struct buf chunk; /* header and frame of the chunk being written */
     int failed;       /* the first error: commit gives it back */
@@ -25,13 +23,6 @@ struct store_snapshot_writer {
     uint64_t run_count;
 #endif
 };
-
-uint64_t snapshot_chain(uint64_t chain, uint64_t chunk_hash)
-{
-    uint8_t b[8];
-    put_le64(b, chunk_hash);
-    return hash_bytes(b, sizeof(b), chain);
-}
 
 static int header_encode(struct buf *out, const struct store_snapshot_meta *meta)
 {
@@ -68,7 +59,7 @@ static int begin_file(struct store_snapshot_writer *w, const struct store_snapsh
         return rc;
     }
     w->seed = get_le64(w->chunk.ptr + w->chunk.len - 8);
-    w->chain = w->seed;
+    w->totals.chain = w->seed;
     store_snapshot_tmp_name(meta->shard, meta->index, name);
     rc = store_file_remove(&w->port, name);
     if (rc >= 0) {
@@ -102,36 +93,12 @@ int store_snapshot_create(const struct store_port *port, const struct store_snap
     return MUSTER_E_OK;
 }
 
-static int chunk_encode(struct store_snapshot_writer *w)
-{
-    LZ4F_preferences_t prefs = {.frameInfo = {.contentSize = w->raw.len}};
-    size_t bound = LZ4F_compressFrameBound(w->raw.len, &prefs);
-    buf_clear(&w->chunk);
-    uint8_t *at = buf_add(&w->chunk, SNAPSHOT_CHUNK_HEADER_BYTES + bound);
-    if (at == NULL) {
-        return MUSTER_E_LIMIT;
-    }
-    size_t stored = LZ4F_compressFrame(at + SNAPSHOT_CHUNK_HEADER_BYTES, bound, w->raw.ptr, w->raw.len, &prefs);
-    if (LZ4F_isError(stored)) {
-        return MUSTER_E_LIMIT; /* lz4 fails here only for want of memory */
-    }
-    w->chunk.len = SNAPSHOT_CHUNK_HEADER_BYTES + stored;
-    memcpy(at + 8, snapshot_chunk_magic, sizeof(snapshot_chunk_magic));
-    put_le32(at + 12, (uint32_t)stored);
-    put_le32(at + 16, (uint32_t)w->raw.len);
-    put_le32(at + 20, 0);
-    uint64_t hash = hash_bytes(at + 8, w->chunk.len - 8, w->seed + w->chunk_count);
-    put_le64(at, hash);
-    w->chain = snapshot_chain(w->chain, hash);
-    return MUSTER_E_OK;
-}
-
 static int chunk_flush(struct store_snapshot_writer *w)
 {
     if (w->raw.len == 0) {
         return MUSTER_E_OK;
     }
-    int rc = chunk_encode(w);
+    int rc = chunk_encode(&w->chunk, (struct bytes){w->raw.ptr, (int32_t)w->raw.len}, w->seed, &w->totals);
     if (rc >= 0) {
         rc = store_file_write(&w->port, w->file, w->offset, w->chunk.ptr, w->chunk.len);
     }
@@ -139,8 +106,6 @@ static int chunk_flush(struct store_snapshot_writer *w)
         return rc;
     }
     w->offset += w->chunk.len;
-    w->chunk_count++;
-    w->raw_bytes += w->raw.len;
     buf_clear(&w->raw);
     return MUSTER_E_OK;
 }
@@ -158,8 +123,8 @@ int store_snapshot_add(struct store_snapshot_writer *w, struct bytes data)
         return MUSTER_E_OK;
     }
 #endif
-    int rc = data.len > SNAPSHOT_RUN_LIMIT_BYTES ? MUSTER_E_LIMIT : MUSTER_E_OK;
-    if (rc >= 0 && w->raw.len + (size_t)data.len > SNAPSHOT_CHUNK_BYTES) {
+    int rc = data.len > CHUNK_RUN_LIMIT_BYTES ? MUSTER_E_LIMIT : MUSTER_E_OK;
+    if (rc >= 0 && w->raw.len + (size_t)data.len > CHUNK_RAW_BYTES) {
         rc = chunk_flush(w);
     }
     if (rc >= 0) {
@@ -173,10 +138,10 @@ static int trailer_write(struct store_snapshot_writer *w)
 {
     uint8_t t[SNAPSHOT_TRAILER_BYTES] = {0};
     memcpy(t, snapshot_trailer_magic, sizeof(snapshot_trailer_magic));
-    put_le64(t + 8, w->chunk_count);
-    put_le64(t + 16, w->raw_bytes);
+    put_le64(t + 8, w->totals.count);
+    put_le64(t + 16, w->totals.raw_bytes);
     put_le64(t + 24, w->offset + sizeof(t));
-    put_le64(t + 32, w->chain);
+    put_le64(t + 32, w->totals.chain);
     put_le64(t + 40, hash_bytes(t, 40, w->seed));
     return store_file_write(&w->port, w->file, w->offset, t, sizeof(t));
 }

@@ -148,6 +148,46 @@ int  store_snapshot_receive_add(struct store_snapshot_sink *s, uint64_t offset, 
 int  store_snapshot_receive_commit(struct store_snapshot_sink *s);       /* verifies every chunk, then makes it visible; frees */
 void store_snapshot_receive_abort(struct store_snapshot_sink *s);
 
+/* ---- backups: the states of all shards in one file that leaves the node ------------------------------------------------ */
+
+/* Where each shard stood when it was drawn. The caller's rule of consistency (src/muster/README.md): shard 0 is drawn last. */
+struct store_backup_info {
+    struct uuid cluster_id;              /* of the cluster it was drawn from */
+    int64_t taken_ms;                    /* since 1970, by the clock of whoever drew it */
+    uint32_t shard_count, hash_version;  /* as in the identity */
+    uint64_t draw;                       /* a random number: no two backups are the same */
+    char version[32];                    /* of the program that wrote it, for people */
+};
+struct store_backup_section {
+    uint32_t shard;
+    uint64_t index, term;                /* the last entry in the state, and the term under which it was read */
+    uint64_t state_hash;
+    uint64_t catalog_index;              /* of shard 0: what the shard's state has acted on */
+};
+
+struct store_backup_writer;
+/* Writes NAME.tmp; only commit (fsync, rename, fsync of the folder) makes or replaces NAME. Sections follow each other; add takes runs of whole records. */
+int  store_backup_create(const struct store_port *port, const char *name, const struct store_backup_info *info, struct store_backup_writer **ret);
+int  store_backup_begin(struct store_backup_writer *w, const struct store_backup_section *section);
+int  store_backup_add(struct store_backup_writer *w, struct bytes data);
+int  store_backup_end(struct store_backup_writer *w);
+/* Forgets the section that was begun, so that it can be begun again. */
+int  store_backup_drop(struct store_backup_writer *w);
+uint64_t store_backup_bytes(const struct store_backup_writer *w);    /* written so far */
+int  store_backup_commit(struct store_backup_writer *w);         /* frees the writer, also on error; INVALID: not every shard is in it */
+void store_backup_abort(struct store_backup_writer *w);
+
+struct store_backup_reader;
+/* Checks header and trailer. NOT_FOUND, VERSION (a newer program wrote it), CORRUPT with the place and what is wrong there in ret_text (256 bytes). */
+int  store_backup_open(const struct store_port *port, const char *name, struct store_backup_info *ret_info, struct store_backup_reader **ret, char *ret_text);
+/* The next section's head; NOT_FOUND behind the last, when all there was to check was found in order. What is left of the section before is read over, checked. */
+int  store_backup_section(struct store_backup_reader *r, struct store_backup_section *ret);
+/* Its next run, borrowed until the next call; len 0: the section's end. */
+int  store_backup_next(struct store_backup_reader *r, struct bytes *ret);
+/* After CORRUPT: where in the file, and what. */
+const char *store_backup_problem(const struct store_backup_reader *r);
+void store_backup_close(struct store_backup_reader *r);
+
 /* ---- offline reader: reads a folder without changing, locking or creating anything ------------------------------------- */
 
 struct store_visit {

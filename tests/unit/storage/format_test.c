@@ -136,12 +136,33 @@ static void an_identity(void **state)
     mem_disk_free(disk);
 }
 
+static void a_backup(void **state)
+{
+    (void)state;
+    struct mem_disk *disk = mem_disk_new();
+    struct store_port port;
+    struct store_backup_writer *w = NULL;
+    struct store_backup_info info = {
+        .taken_ms = 1796000000000, .shard_count = 1, .hash_version = 1, .draw = 0x5566778899aabbcc, .version = "0.1.0"};
+    struct store_backup_section section = {.shard = 0, .index = 1000, .term = 7, .state_hash = 0x1122334455667788};
+    memset(info.cluster_id.b, 0xc1, 16);
+    mem_disk_port(disk, &port);
+    assert_int_equal(store_backup_create(&port, "day.backup", &info, &w), 0);
+    assert_int_equal(store_backup_begin(w, &section), 0);
+    assert_int_equal(store_backup_add(w, (struct bytes){(const uint8_t *)"hello", 5}), 0);
+    assert_int_equal(store_backup_end(w), 0);
+    assert_int_equal(store_backup_commit(w), 0);
+    check_example("A backup", mem_disk_file(disk, "day.backup"));
+    mem_disk_free(disk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log),
         cmocka_unit_test(a_snapshot),
         cmocka_unit_test(an_identity),
+        cmocka_unit_test(a_backup),
     };
     return cmocka_run_group_tests_name("storage format", tests, NULL, NULL);
 }
