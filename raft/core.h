@@ -86,7 +86,4 @@ void core_stats(const struct replica *core, struct core_stats *ret);
 /* Bytes of log in memory, all shards. */
 uint64_t core_log_bytes(const struct replica *core);
 
-/* The first entry of every shard: the founding configuration, the same bytes on all nodes. Appends to out. For tools that read a log. */
-int core_founding_config(const struct store_identity *identity, struct buf *out);
-
 #endif

@@ -31,6 +31,7 @@ struct api_options {
     int64_t apply_wait_us;                       /* muster.catalog.apply.wait.ms: a change of topics or configs is answered when all connected nodes have
                                                     applied it, or after this time */
     int32_t request_max_groups;                  /* muster.request.max.groups: a request that names more closes its connection */
+    int64_t backup_idle_us;                      /* muster.backup.idle.timeout.ms: a shard that is read for a backup is let go after such a pause */
     struct catalog_broker_values broker_values;  /* for DescribeConfigs */
     const struct group_settings *settings;
 };

@@ -104,6 +104,25 @@ struct coord_read {
 };
 void coord_submit_read(struct coord *c, struct coord_read *read);
 
+/* The state of a shard as of one entry, read out over many turns: what a backup is made of. What changes meanwhile is copied first (group_snapshot_begin), so a cut
+ * that is not read costs memory: the owner closes it when nobody goes on reading, and it is lost when the replica wants to take a snapshot of its own. */
+struct coord_cut {
+    uint32_t shard;
+    /* Once. 0: it is open, everything that anybody was told before coord_cut_open is in it, and the fields below are set. Else it is not: a coordinator error;
+     * COORDINATOR_LOAD_IN_PROGRESS also while another cut or a snapshot of the shard is under way. May be called before coord_cut_open returns. */
+    void (*opened)(struct coord_cut *cut, int16_t error);
+    void (*lost)(struct coord_cut *cut);         /* an open one was closed: a snapshot is taken, or the state is replaced, or coord is freed */
+    void *ctx;
+    uint64_t index, term, state_hash;
+    int64_t catalog_index;
+    struct { struct coord_read read; struct coord *coord; bool frozen; } in;
+};
+/* The cut is coord's until it was refused, lost or closed. */
+void coord_cut_open(struct coord *c, struct coord_cut *cut);
+/* Appends the next run of records, about budget bytes. false: it was the last. */
+bool coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out);
+void coord_cut_close(struct coord_cut *cut);     /* one that is open */
+
 /* ---- what events asked the owner to do (struct coord_events) ---- */
 
 void coord_job_done(struct coord *c, struct group_job *job);
@@ -134,7 +153,8 @@ uint64_t coord_applied_index(const struct coord *c, uint32_t shard);
 struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
     uint64_t jobs, jobs_dropped, creations, creations_failed;
-    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running;
+    uint64_t cuts, cuts_lost;
+    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, cuts_open;
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);
 

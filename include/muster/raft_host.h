@@ -36,6 +36,10 @@ struct core_options {
 /* Zero fields take their defaults. */
 void core_options_defaults(struct core_options *options);
 
+/* The voters of a cluster that begins with the nodes of the identity, as the Raft library writes them: the first entry of every shard, and the configuration in a
+ * snapshot that takes its place. The same bytes on all nodes. Appends to out. 0 or INVALID. */
+int core_founding_config(const struct store_identity *identity, struct buf *out);
+
 /* Totals since the start, for metrics and for the simulator's minima. */
 struct core_stats {
     uint64_t elections_begun, elections_won, elections_fast;     /* fast: on evidence, without waiting for a timeout */

@@ -41,12 +41,15 @@ void api_turn_begin(struct api *a, int64_t now_us)
 void api_turn_end(struct api *a)
 {
     waits_fire(a);
+    cuts_expire(a);
     applied_answer_asks(a);
 }
 
 int64_t api_next_deadline_us(const struct api *a)
 {
-    return waits_next_us(a);
+    int64_t waits = waits_next_us(a);
+    int64_t cuts = cuts_next_us(a);
+    return waits < cuts ? waits : cuts;
 }
 
 bool api_take_submitted(struct api *a)

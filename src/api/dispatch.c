@@ -44,6 +44,7 @@ const struct api_row api_rows[] = {
     {API_KEY_REGISTER_NODE, false, api_register_node},
     {API_KEY_STREAMS_GROUP_INITIALIZE, true, api_streams_group_initialize},
     {API_KEY_STREAMS_GROUP_TOPOLOGY, false, api_streams_group_topology},
+    {API_KEY_READ_SHARD, false, api_read_shard},
 };
 const size_t api_row_count = COUNT_OF(api_rows);
 _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");

@@ -31,6 +31,7 @@ static void shard_fini(struct shard *s)
         return;
     if (s->role != REPLICA_FOLLOWER)
         coord_role(s, REPLICA_FOLLOWER, s->term, 0);
+    cut_lose(s);
     turn_fini(&s->turn);
     arena_fini(&s->scratch);
     timer_set_fini(&s->timers);
@@ -108,6 +109,7 @@ static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t
     struct shard *s = shard_at(ctx, shard);
     MUSTER_CHECK(s->role == REPLICA_FOLLOWER);
     s->restoring = true;
+    cut_lose(s);
     group_set_clear(s->set);
 }
 
@@ -137,6 +139,8 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
 static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_hash)
 {
     struct shard *s = shard_at(ctx, shard);
+    cut_lose(s); /* the log waits to be trimmed; a backup can begin again */
+    s->snapshot_running = true;
     *ret_state_hash = group_set_hash(s->set);
     group_snapshot_begin(s->set);
     buf_init(&s->snapshot, 0);
@@ -156,6 +160,7 @@ static void on_snapshot_end(void *ctx, uint32_t shard)
 {
     struct shard *s = shard_at(ctx, shard);
     group_snapshot_end(s->set);
+    s->snapshot_running = false;
     buf_fini(&s->snapshot);
 }
 
@@ -404,6 +409,7 @@ void coord_stats(const struct coord *c, struct coord_stats *ret)
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         ret->timers += c->shards[i].timers.count;
         ret->queued += c->shards[i].held.count;
+        ret->cuts_open += c->shards[i].cut != NULL;
     }
     const struct errand *one;
     TAILQ_FOREACH(one, &c->jobs, link)

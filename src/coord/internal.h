@@ -177,7 +177,8 @@ struct shard {
     int64_t handover_us;                                       /* when it came */
     int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
     struct buf snapshot;                                       /* the run being handed out */
-    bool snapshot_done;
+    bool snapshot_done, snapshot_running;
+    struct coord_cut *cut; /* open, or waiting to be confirmed; never while snapshot_running */
 };
 
 struct coord {
@@ -291,6 +292,9 @@ void barrier_reset(struct shard *s); /* the shard has taken office */
 void barrier_step(struct coord *c);  /* asks shard 0's leader where some shard still needs to know */
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);
 void held_release(struct shard *s);
+
+/* ---- cut.c ---- */
+void cut_lose(struct shard *s); /* the state is wanted for something else */
 
 /* ---- patience.c: requests that take too long ---- */
 void patience_check(struct coord *c);

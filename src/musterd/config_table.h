@@ -264,6 +264,8 @@ INT64(snapshot_interval_bytes, "muster.snapshot.interval.bytes", 67108864, 65536
       "A shard takes a snapshot after so many bytes of log entries.")
 INT32(snapshot_chunk_bytes, "muster.snapshot.chunk.bytes", 262144, 4096, 16777216, NONE,
       "Piece in which a snapshot is written, checked and sent.")
+INT32(backup_idle_timeout_ms, "muster.backup.idle.timeout.ms", 5000, 100, 600000, NONE,
+      "While `muster snapshot save` reads a shard, what changes is kept as it was. A reader that makes a longer pause than this has to begin again.")
 INT32(slow_write_ms, "muster.slow.write.ms", 1000, 10, 600000, NONE,
       "A leader whose disk takes longer than this for one write hands its shards over to other nodes.")
 INT32(disk_hang_ms, "muster.disk.hang.ms", 30000, 1000, 86400000, NONE,

@@ -147,6 +147,7 @@ static int open_api(struct server *s)
         .streams_groups = strstr(c->rebalance_protocols, "streams") != NULL,
         .apply_wait_us = (int64_t)c->catalog_apply_wait_ms * 1000,
         .request_max_groups = c->request_max_groups,
+        .backup_idle_us = (int64_t)c->backup_idle_timeout_ms * 1000,
     };
     settings_broker_values(c, &options.broker_values);
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;

@@ -1,6 +1,7 @@
 /* forward_test.c: requests for shard 0's leader, from both ends; what an operator asks a node. */
 #include "world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { FORWARD_HEAD = 9 };
@@ -447,6 +448,108 @@ static void test_log_read_is_bounded(void **state)
     assert_int_equal(response->last_index, 1);
 }
 
+/* ---- ReadShard ---- */
+
+static void make_groups(struct world *w, uint32_t shard, int count)
+{
+    for (int i = 0, made = 0; made < count; i++) {
+        char group[32];
+        (void)snprintf(group, sizeof(group), "read-%d", i);
+        if (coord_shard_of(NULL, str_of(group)) == shard) {
+            commit(w, str_of(group), "t", 0, i);
+            made++;
+        }
+    }
+}
+
+static const struct read_shard_response *read_shard(struct world *w, int64_t cut, int32_t sequence)
+{
+    struct read_shard_request request = {.shard = 2, .cut_id = cut, .sequence = sequence, .max_bytes = 200};
+    return ask(w, API_KEY_READ_SHARD, 0, &request);
+}
+
+/* The pieces in order are the state; a piece is to be had once. */
+static void test_read_shard(void **state)
+{
+    struct world *w = *state;
+    struct pool pool = {0};
+    struct arena scratch;
+    struct group_set *set = group_set_new(&pool, 2);
+    arena_init(&scratch, 0);
+    create_topic(w, "t", 1);
+    make_groups(w, 2, 20);
+    const struct read_shard_response *piece = read_shard(w, 0, 0);
+    int64_t cut = piece->cut_id, hash = piece->state_hash;
+    assert_true(cut > 0 && piece->term == 7 && piece->index == (int64_t)w->index[2]);
+    assert_int_equal(read_shard(w, cut, 2)->error_code, 70);
+    int32_t pieces = 1;
+    for (;; pieces++) {
+        assert_true(piece->error_code == 0 && piece->cut_id == cut && piece->data.len < 1000);
+        arena_clear(&scratch);
+        assert_int_equal(group_restore(set, piece->data, &scratch), 0);
+        if (piece->last) {
+            break;
+        }
+        make_groups(w, 2, 1); /* commits do not disturb it */
+        piece = read_shard(w, cut, pieces);
+    }
+    assert_true(pieces > 5 && (int64_t)group_set_hash(set) == hash);
+    assert_null(w->cut);
+    assert_int_equal(read_shard(w, cut, pieces)->error_code, 70);
+    group_set_free(set);
+    arena_fini(&scratch);
+}
+
+static void test_read_shard_elsewhere(void **state)
+{
+    struct world *w = *state;
+    struct read_shard_request request = {.shard = SHARDS};
+    assert_int_equal(((const struct read_shard_response *)ask(w, API_KEY_READ_SHARD, 0, &request))->error_code, 42);
+    w->state[2] = 16;
+    w->leader[2] = 3;
+    const struct read_shard_response *response = read_shard(w, 0, 0);
+    assert_true(response->error_code == 16 && response->leader == 3 && response->cut_id == 0);
+    w->state[2] = 0;
+    create_topic(w, "t", 1);
+    make_groups(w, 2, 20);
+    assert_int_equal(read_shard(w, 0, 0)->error_code, 0);
+    assert_int_equal(read_shard(w, 0, 0)->error_code, 14); /* one at a time */
+}
+
+/* A reader that stops reading costs memory for so long and no longer, and so does one that loses its cut to the node. */
+static void test_read_shard_is_let_go(void **state)
+{
+    struct world *w = *state;
+    create_topic(w, "t", 1);
+    make_groups(w, 2, 20);
+    int64_t cut = read_shard(w, 0, 0)->cut_id;
+    world_pass(w, 4000);
+    assert_int_equal(read_shard(w, cut, 1)->error_code, 0);
+    assert_true(api_next_deadline_us(w->api) == w->now_us + 5000000);
+    world_pass(w, 5000);
+    assert_null(w->cut);
+    assert_int_equal(read_shard(w, cut, 2)->error_code, 70);
+    cut = read_shard(w, 0, 0)->cut_id;
+    struct coord_cut *lost = w->cut;
+    w->cut = NULL;
+    group_snapshot_end(w->sets[2]);
+    lost->lost(lost);
+    assert_int_equal(read_shard(w, cut, 1)->error_code, 70);
+}
+
+static void test_read_shard_of_a_client_that_left(void **state)
+{
+    struct world *w = *state;
+    struct read_shard_request request = {.shard = 2};
+    w->hold = true;
+    struct net_slot *slot = slot_ask(w, API_KEY_READ_SHARD, 0, &request);
+    assert_int_equal(w->read_count, 1);
+    slot_gone(w, slot);
+    world_finish_read(w, w->reads[0], 0);
+    assert_null(w->cut);
+    slot_free(slot);
+}
+
 static void test_transfer(void **state)
 {
     struct world *w = *state;
@@ -501,6 +604,10 @@ const struct CMUnitTest forward_tests[] = {
     TEST(test_cluster_status),
     TEST(test_log_read),
     TEST(test_log_read_is_bounded),
+    TEST(test_read_shard),
+    TEST(test_read_shard_elsewhere),
+    TEST(test_read_shard_is_let_go),
+    TEST(test_read_shard_of_a_client_that_left),
     TEST(test_transfer),
 };
 const size_t forward_test_count = COUNT_OF(forward_tests);

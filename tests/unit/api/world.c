@@ -115,6 +115,50 @@ void world_finish_read(struct world *w, struct coord_read *read, int16_t error)
     read->done(read, error);
 }
 
+static void cut_freeze(struct coord_read *read, const struct group_set *set)
+{
+    struct coord_cut *cut = read->ctx;
+    (void)set;
+    struct world *w = world_of(cut->in.coord);
+    cut->index = w->index[cut->shard];
+    cut->term = 7;
+    cut->state_hash = group_set_hash(w->sets[cut->shard]);
+    group_snapshot_begin(w->sets[cut->shard]);
+}
+
+static void cut_opened(struct coord_read *read, int16_t error)
+{
+    struct coord_cut *cut = read->ctx;
+    cut->in.frozen = error == 0;
+    world_of(cut->in.coord)->cut = error == 0 ? cut : NULL;
+    cut->opened(cut, error);
+}
+
+void coord_cut_open(struct coord *c, struct coord_cut *cut)
+{
+    struct world *w = world_of(c);
+    cut->in.coord = c;
+    cut->in.read = (struct coord_read){.shard = cut->shard, .read = cut_freeze, .done = cut_opened, .ctx = cut};
+    if (w->cut != NULL || w->state[cut->shard] != 0) {
+        cut->opened(cut, w->cut != NULL ? 14 : w->state[cut->shard]);
+    } else {
+        coord_submit_read(c, &cut->in.read);
+    }
+}
+
+bool coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out)
+{
+    return group_snapshot_next(world_of(cut->in.coord)->sets[cut->shard], budget, out);
+}
+
+void coord_cut_close(struct coord_cut *cut)
+{
+    struct world *w = world_of(cut->in.coord);
+    assert_ptr_equal(w->cut, cut);
+    w->cut = NULL;
+    group_snapshot_end(w->sets[cut->shard]);
+}
+
 uint32_t replica_shard_count(const struct replica *r)
 {
     (void)r;
@@ -337,6 +381,7 @@ int world_setup(void **state)
         .peer_count = NODES,
         .apply_wait_us = 0,
         .request_max_groups = 2000,
+        .backup_idle_us = 5000000,
         .consumer_groups = true,
         .streams_groups = true,
         .broker_values = {NULL, no_value, no_key},

@@ -41,6 +41,7 @@ struct world {
     struct coord_request *held[MAX_HELD];
     struct coord_read *reads[MAX_HELD];
     size_t held_count, read_count, cancelled, submitted;
+    struct coord_cut *cut; /* the one that is open */
     bool connected[NODES + 1];
     bool send_fails;
     struct sent sent[MAX_MESSAGES];
