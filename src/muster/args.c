@@ -27,7 +27,7 @@ static const char exit_codes[] = "Exit codes\n"
                                  "  2  the command line is wrong\n"
                                  "  3  no node answered in time\n"
                                  "  4  the log ends in a torn batch; everything before it was shown\n"
-                                 "  5  the log is damaged; everything before the damage was shown\n";
+                                 "  5  the log is damaged, and everything before the damage was shown; or a backup is\n";
 
 /* ---- messages ---- */
 

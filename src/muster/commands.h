@@ -14,7 +14,14 @@ extern const struct cli_command command_topics_create, command_topics_list, comm
 extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_offsets_list;
+extern const struct cli_command command_snapshot_save, command_snapshot_verify, command_snapshot_restore, command_cluster_recover;
 extern const struct cli_command command_log_dump, command_log_verify, command_log_state;
+
+/* Of shard = hash(group id) % shards, in clusters that this program forms and reads. */
+enum { HASH_VERSION = 1 };
+/* --peers: "ID@HOST:PORT,...", ascending by id into config->peers. CLI_OK or CLI_USAGE, said. */
+struct form_config;
+int peers_parse(struct cli *cli, const char *text, struct form_config *config);
 
 /* From the committed offset to the end; -1 when either is not known. */
 int64_t offset_lag(const struct offset_view *o);

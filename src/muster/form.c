@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_SHARDS = 8, MOST_SHARDS = 256, HASH_VERSION = 1 };
+enum { DEFAULT_SHARDS = 8, MOST_SHARDS = 256 };
 
 /* "ID@HOST:PORT" of len bytes. */
 static bool parse_peer(const char *text, size_t len, struct store_peer *ret)
@@ -34,7 +34,7 @@ static int compare_peers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int parse_peers(struct cli *cli, const char *text, struct form_config *config)
+int peers_parse(struct cli *cli, const char *text, struct form_config *config)
 {
     while (*text != '\0') {
         size_t len = strcspn(text, ",");
@@ -86,7 +86,7 @@ static int run_form(struct cli *cli)
     if (!cli_number(cli, "shards", 1, MOST_SHARDS, DEFAULT_SHARDS, &shards)) {
         return CLI_USAGE;
     }
-    int code = parse_peers(cli, peers != NULL ? peers : "", &config);
+    int code = peers_parse(cli, peers != NULL ? peers : "", &config);
     if (code != CLI_OK) {
         return code;
     }

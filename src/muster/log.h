@@ -139,6 +139,15 @@ int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
 int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter);
 int log_verify_folder(struct cli *cli, struct log_folder *f);
 int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t at);
+/* Every shard as the log makes it: its last index, the newest term that the folder knows, its state. Shards of which nothing is there are left out. Calls `found`
+ * once, and only when the code is CLI_OK or CLI_TORN; what it gets is borrowed. */
+struct log_shard {
+    uint32_t shard;
+    uint64_t index, term;
+    struct group_set *set;
+};
+int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
+                      void *ctx);
 /* A live node (log_live.c). */
 int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow);
 

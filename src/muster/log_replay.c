@@ -13,7 +13,8 @@ struct replay_shard {
     struct group_set *set; /* NULL: nothing of the shard was seen */
     uint64_t applied;
     uint64_t entries;
-    bool ended; /* at the index asked for, or it cannot go on */
+    uint64_t term; /* the newest that was seen */
+    bool ended;    /* at the index asked for, or it cannot go on */
 };
 struct snapshot_seen {
     uint32_t shard;
@@ -53,11 +54,18 @@ static void wrong(struct replay *r, uint32_t shard, uint64_t index, const char *
     r->code = cli_fail(r->cli, CLI_CORRUPT, "shard %" PRIu32 ", index %" PRIu64 ": %s", shard, index, what);
 }
 
+static void note_term(struct replay *r, uint32_t shard, uint64_t term)
+{
+    struct replay_shard *s = shard_of(r, shard);
+    s->term = term > s->term ? term : s->term;
+}
+
 /* ---- snapshots ---- */
 
 static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 {
     struct replay *r = ctx;
+    note_term(r, meta->shard, meta->term);
     if (r->snapshot_count == r->snapshot_cap) {
         r->snapshot_cap = r->snapshot_cap > 0 ? r->snapshot_cap * 2 : 16;
         r->snapshots = reallocarray(r->snapshots, r->snapshot_cap, sizeof(*r->snapshots));
@@ -152,6 +160,7 @@ static void replay_item(void *ctx, const struct log_item *item)
 {
     struct replay *r = ctx;
     const char *why = NULL;
+    note_term(r, item->shard, item->term);
     if (item->erased || (r->shard >= 0 && r->shard != (int64_t)item->shard)) {
         return;
     }
@@ -177,6 +186,7 @@ static void replay_item(void *ctx, const struct log_item *item)
 static void replay_state(void *ctx, const struct store_record *record)
 {
     struct replay *r = ctx;
+    note_term(r, record->shard, record->term);
     bool jumps = record->kind == STORE_SNAPSHOT && record->entry_type == 1;
     if (!jumps || record->index > r->at || (r->shard >= 0 && r->shard != (int64_t)record->shard)) {
         return;
@@ -276,6 +286,27 @@ int log_verify_folder(struct cli *cli, struct log_folder *f)
     replay_init(&r, cli, f, -1, INT64_MAX);
     int code = replay_all(&r);
     print_verified(cli, &r);
+    replay_fini(&r);
+    return code;
+}
+
+int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
+                      void *ctx)
+{
+    struct replay r;
+    replay_init(&r, cli, f, -1, INT64_MAX);
+    int code = replay_all(&r);
+    struct log_shard *shards = ARENA_NEW(&cli->arena, struct log_shard, r.shard_count);
+    size_t count = 0;
+    for (size_t i = 0; i < r.shard_count; i++) {
+        const struct replay_shard *s = r.shards[i];
+        if (s->set != NULL) {
+            shards[count++] = (struct log_shard){(uint32_t)i, s->applied, s->term, s->set};
+        }
+    }
+    if (code == CLI_OK || code == CLI_TORN) {
+        found(ctx, shards, count);
+    }
     replay_fini(&r);
     return code;
 }
