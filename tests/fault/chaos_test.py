@@ -39,6 +39,12 @@ SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576
             "group.streams.initial.rebalance.delay.ms": 0}
 
 
+def settings_of(test, **more):
+    """Sanitizers make a node about as slow as their patience is longer here."""
+    slow = {"muster.election.timeout.ms": 1500, "muster.heartbeat.interval.ms": 300} if test.sanitized() else {}
+    return {**SETTINGS, **slow, **more}
+
+
 class Reader(Actor):
     """Asks one node, whoever leads, for what was committed: each answer is not older than the question, or says to ask again."""
 
@@ -195,7 +201,7 @@ def table(gaps, file):
 def run(test):
     options = test.options
     rng = random.Random(options.seed)
-    cluster = FrailCluster(test.folder / "cluster", test.port, test.bin / "lossy", settings=SETTINGS)
+    cluster = FrailCluster(test.folder / "cluster", test.port, test.bin / "lossy", settings=settings_of(test))
     test.clusters.append(cluster)
     cluster.start()
     load = Load(cluster, cluster.client(patience=40), rng)
