@@ -88,6 +88,7 @@ static int plan(struct recovering *r)
     r->identity = r->old;
     draw(&r->identity.cluster_id);
     draw(&r->identity.incarnation);
+    r->identity.joined = false; /* it is the founder of the new one */
     r->identity.peer_count = 0;
     for (uint32_t i = 0; i < r->old.peer_count; i++) {
         if (r->old.peers[i].node_id == r->old.node_id) {
@@ -150,6 +151,19 @@ static int make(struct recovering *r, const struct log_shard *shards, size_t cou
     return code;
 }
 
+/* A node that was still joining may hold nothing of a shard. */
+static void tell_missing(const struct recovering *r, const struct log_shard *shards, size_t count)
+{
+    size_t at = 0;
+    for (uint32_t shard = 0; shard < r->old.shard_count; shard++) {
+        if (at < count && shards[at].shard == shard) {
+            at++;
+        } else {
+            cli_say(r->cli, "shard %" PRIu32 ": the folder holds nothing of it: ALL ITS GROUPS ARE LOST", shard);
+        }
+    }
+}
+
 static void found(void *ctx, const struct log_shard *shards, size_t count)
 {
     struct recovering *r = ctx;
@@ -163,6 +177,7 @@ static void found(void *ctx, const struct log_shard *shards, size_t count)
         snapshot_row(cli, &r->table, r->shards, &section, shards[i].set);
     }
     fprintf(cli->err, warning, r->dir);
+    tell_missing(r, shards, count);
     if (!cli->json) {
         table_print(&r->table, cli->out);
         fflush(cli->out);

@@ -159,13 +159,20 @@ int new_folder_shard(struct new_folder *f, uint32_t shard, uint64_t index, uint6
 
 /* ---- what does not go along ---- */
 
-enum { MOST_NODES = 1024 };
+/* Members and the changes of them, of clusters that have such records; this program need not know what is in them. */
+enum { MOST_NODES = 1024, CLUSTER_MEMBER = 0x4017, MEMBER_CHANGE = 0x4018 };
 
 struct keys {
     struct arena arena;
     struct bytes v[MOST_NODES];
     size_t count;
 };
+
+static bool is_of_nodes(struct bytes key)
+{
+    int16_t type = key.len >= 2 ? (int16_t)get_be16(key.ptr) : -1;
+    return type == RECORD_NODE || type == CLUSTER_MEMBER || type == MEMBER_CHANGE;
+}
 
 static void find_nodes(struct keys *keys, const struct buf *run)
 {
@@ -174,7 +181,7 @@ static void find_nodes(struct keys *keys, const struct buf *run)
         at += 4 + (size_t)key.len;
         int32_t value_len = (int32_t)get_be32(run->ptr + at);
         at += 4 + (value_len > 0 ? (size_t)value_len : 0);
-        if (key.len >= 2 && get_be16(key.ptr) == RECORD_NODE && keys->count < MOST_NODES) {
+        if (is_of_nodes(key) && keys->count < MOST_NODES) {
             keys->v[keys->count++] = arena_bytes(&keys->arena, key);
         }
     }

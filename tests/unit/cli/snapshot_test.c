@@ -343,6 +343,29 @@ static void test_recover(void **state)
     expect(run_cli("log", "dump", "--data", f->data, "--all", NULL), 0, NULL, NULL);
 }
 
+/* A node that was still joining: what it has nothing of is said, and begins empty; the new cluster has it as its founder. */
+static void test_recover_of_half_a_node(void **state)
+{
+    struct fixture *f = *state;
+    struct new_folder folder;
+    struct cli cli;
+    struct run r;
+    struct store_identity identity = {
+        .cluster_id = {{1}}, .node_id = 1, .incarnation = {{2}}, .shard_count = SHARDS, .hash_version = 1, .joined = true, .peer_count = 1};
+    identity.peers[0] = (struct store_peer){.node_id = 1, .incarnation = {{2}}, .address = "n1:9093"};
+    cli_begin(&cli, &r, false);
+    assert_int_equal(new_folder_begin(&cli, f->data, &identity, &folder), 0);
+    assert_int_equal(new_folder_shard(&folder, 0, LAST, 1, f->sets[0]), 0);
+    assert_int_equal(new_folder_commit(&folder), 0);
+    cli_end(&cli, &r, 0);
+    run_fini(&r);
+    assert_true(identity_of(f->data).joined);
+    expect(run_cli("cluster", "recover", "--data", f->data, "--force-new-cluster", NULL), 0, NULL,
+           "shard 1: the folder holds nothing of it");
+    assert_false(identity_of(f->data).joined);
+    expect(run_cli("log", "verify", "--data", f->data, NULL), 0, "the state agreed with 1 of them", NULL);
+}
+
 /* A node whose copy of shard 0 lags behind what another shard has acted on: its numbers go on from there, else that shard would wait for ever. */
 static void test_recover_with_an_old_catalogue(void **state)
 {
@@ -418,6 +441,7 @@ int main(void)
         TEST(test_restore_leaves_nothing),
         TEST(test_recover),
         TEST(test_recover_with_an_old_catalogue),
+        TEST(test_recover_of_half_a_node),
         TEST(test_recover_refuses),
         TEST(test_save_refuses),
     };
