@@ -310,11 +310,21 @@ static void say_farewell(struct shard *s)
     shard_send_append(s, p->id, &args);
 }
 
-void members_applied(struct shard *s, uint64_t index, struct bytes config)
+static void keep_config(struct shard *s, uint64_t index, struct bytes config)
 {
+#ifdef MUSTER_FAULT_SNAPSHOT_OLD_CONFIG
+    if (s->applied_config.len > 0) {
+        return;
+    }
+#endif
     buf_clear(&s->applied_config);
     MUSTER_CHECK(buf_put(&s->applied_config, config.ptr, (size_t)config.len) == 0);
     s->applied_config_index = index;
+}
+
+void members_applied(struct shard *s, uint64_t index, struct bytes config)
+{
+    keep_config(s, index, config);
     if (s->farewell.node != 0 && s->farewell.index <= index) {
         say_farewell(s);
     }
@@ -340,6 +350,9 @@ void members_before_change(struct shard *s, uint64_t index)
  * which a learner still has entries that this node lost. So it votes for itself in the next term first. */
 void members_stand_alone(struct shard *s)
 {
+#ifdef MUSTER_FAULT_ALONE_IN_OLD_TERM
+    return;
+#endif
     struct raft *r = &s->raft;
     const struct entry *last = log_get(&s->log, s->log.last);
     if (r->state != RAFT_FOLLOWER || r->last_stored < s->log.last || s->installing) {
@@ -362,6 +375,9 @@ void members_stand_alone(struct shard *s)
 
 bool members_found_alone(const struct shard *s)
 {
+#ifdef MUSTER_FAULT_ALONE_IN_OLD_TERM
+    return false;
+#endif
     struct bytes config = {s->config.ptr, (int32_t)s->config.len};
     for (uint64_t i = s->log.last; i >= s->log.first && i > 0; i--) {
         const struct entry *e = log_get(&s->log, i);

@@ -39,6 +39,8 @@ static bool counts(const struct shard *s, uint32_t node)
 {
 #ifdef MUSTER_FAULT_LEARNER_COUNTS
     return shard_member(s, node);
+#elif defined(MUSTER_FAULT_REMOVED_STILL_VOTES)
+    return shard_voter(s, node) || !shard_member(s, node);
 #else
     return shard_voter(s, node);
 #endif
@@ -70,6 +72,9 @@ static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
         rounds[at] = p->acked_round;
         stamps[at] = p->acked_stamp_us;
     }
+#ifdef MUSTER_FAULT_QUORUM_OF_OLD_VOTERS
+    voters = s->founding_voters;
+#endif
     size_t others = voters / 2; /* needed besides this node */
     others += voters > 0 && !shard_voter(s, core->self) ? 1 : 0;
     if (others == 0) {

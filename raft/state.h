@@ -119,6 +119,9 @@ struct shard {
     uint64_t round_confirmed;
 
     struct farewell farewell;
+#ifdef MUSTER_FAULT_QUORUM_OF_OLD_VOTERS
+    size_t founding_voters;
+#endif
 
     struct transfer transfer;
     int64_t flee_after_us; /* from a disk that fails: no attempt before */

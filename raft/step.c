@@ -631,6 +631,10 @@ int shard_start(struct shard *s)
     if (s->snapshot_index > 0 && s->core->events.members != NULL) {
         s->core->events.members(s->core->events.ctx, s->id);
     }
+#ifdef MUSTER_FAULT_QUORUM_OF_OLD_VOTERS
+    uint32_t voters[NODES_MAX];
+    s->founding_voters = shard_voters(s, voters);
+#endif
     elect_start(s);
     MUSTER_CHECK(s->raft.last_stored == s->log.last || shard_leads(s));
     return 0;
