@@ -166,7 +166,7 @@ static void send_large(struct node *from, uint32_t to)
     assert_non_null(data);
     assert_true(replica_send(from->replica, to, 7, (struct bytes){data, LARGE_BYTES}));
     assert_false(replica_send(from->replica, to, 7, (struct bytes){data, 2 * LARGE_BYTES}));
-    for (int i = 0; i < 100 && t.nodes[to - 1].messages < 2; i++) {
+    for (int i = 0; i < 500 && t.nodes[to - 1].messages < 2; i++) {
         run_until(NULL, 20);
     }
     assert_int_equal(t.nodes[to - 1].messages, 2);
@@ -224,9 +224,14 @@ static void refused_as(struct node *n, const struct store_identity *identity, co
 {
     char text[RAFT_HOST_TEXT_BYTES];
     assert_int_equal(try_open(n, identity, text), 0);
-    run_until(NULL, 300);
     struct uv_peer_status peers[NODES];
-    assert_int_equal(uv_replica_peers(n->world, peers, NODES), NODES - 1);
+    for (int i = 0; i < 500; i++) {
+        run_until(NULL, 10);
+        assert_int_equal(uv_replica_peers(n->world, peers, NODES), NODES - 1);
+        if (peers[0].refusal[0] != '\0' && peers[1].refusal[0] != '\0') {
+            break;
+        }
+    }
     for (size_t i = 0; i < NODES - 1; i++) {
         assert_false(peers[i].connected);
         if (strstr(peers[i].refusal, reason) == NULL) {

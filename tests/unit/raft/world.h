@@ -8,7 +8,7 @@
 #include "core.h"
 #include "mem_port.h"
 
-enum { WORLD_NODES = 7, WORLD_SHARDS = 4, WORLD_ENTRIES = 20000 };
+enum { WORLD_NODES = 7, WORLD_SHARDS = 4, WORLD_ENTRIES = 100000 };
 
 struct world_shard {
     enum replica_role role;
