@@ -66,7 +66,7 @@ void core_options_defaults(struct core_options *o)
     default_u32(&o->balance_after_ms, 5000);
     default_u64(&o->entry_max_bytes, UINT64_C(1) << 20);
     default_u64(&o->unapplied_max_bytes, UINT64_C(64) << 20);
-    default_u64(&o->log_retain_bytes, UINT64_C(256) << 20);
+    default_u64(&o->log_retain_bytes, UINT64_C(64) << 20);
     default_u64(&o->snapshot_interval_bytes, UINT64_C(64) << 20);
     default_u64(&o->batch_max_bytes, UINT64_C(8) << 20);
     default_u64(&o->hash_interval, 10000);

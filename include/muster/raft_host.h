@@ -26,7 +26,7 @@ struct core_options {
     bool no_fast_failover;               /* wait for the election timeout even when the leader is known to be dead */
     uint64_t entry_max_bytes;            /* default 1 MiB: muster.entry.max.bytes */
     uint64_t unapplied_max_bytes;        /* default 64 MiB, all shards: proposals beyond are BUSY */
-    uint64_t log_retain_bytes;           /* default 256 MiB: log in memory, all shards; beyond it the shard with most is snapshotted */
+    uint64_t log_retain_bytes;           /* default 64 MiB: log in memory, all shards; beyond it the shard with most is snapshotted */
     uint64_t snapshot_interval_bytes;    /* default 64 MiB: a shard is snapshotted after so many bytes of entries */
     uint64_t batch_max_bytes;            /* default 8 MiB: one write batch; the last entry may pass it */
     uint64_t hash_interval;              /* default 10000: state hashes are compared at multiples of this index. UINT64_MAX: never */

@@ -256,7 +256,7 @@ SECTION(storage, "Log and snapshots")
 
 INT64(log_segment_bytes, "muster.log.segment.bytes", 67108864, 1048576, 1099511627776, NONE,
       "Size of one file of the log, written out in advance.")
-INT64(log_retain_bytes, "muster.log.retain.bytes", 268435456, 65536, 1099511627776, NONE,
+INT64(log_retain_bytes, "muster.log.retain.bytes", 67108864, 65536, 1099511627776, NONE,
       "Log kept behind the newest snapshots, so that a node that was away for a moment need not fetch a snapshot.")
 INT64(log_reserve_bytes, "muster.log.reserve.bytes", 8388608, 65536, 1099511627776, NONE,
       "Space set aside so that votes can still be stored on a full disk.")
