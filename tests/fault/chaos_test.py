@@ -136,7 +136,15 @@ class Load:
 
     def whole(self):
         """Every partition of every crowd has an owner."""
-        return all(len(crowd.owned()) == MOVING_PARTITIONS for crowd in self.crowds)
+        return not self.missing()
+
+    def missing(self):
+        """What members of the groups have where a partition has no owner: what, and how long ago the last good answer's question was."""
+        return [missing_of(crowd) for crowd in self.crowds if len(crowd.owned()) < MOVING_PARTITIONS]
+
+
+def missing_of(crowd):
+    return {crowd.group: {m.name: (sorted(m.owned), "leaves" if m.leaving else "stays", m.heard and round(time.monotonic() - m.heard, 1)) for m in crowd.members}}
 
 
 def equal_replicas(cluster, when):
@@ -217,7 +225,7 @@ def run(test):
         gap, at, group = one_round(cluster, load, kind, mixed)
         gaps.setdefault("two or three of them at once" if mixed else kind.NAME, []).append(gap)
         say(f"round {turn + 1}: not served for at most {1000 * gap:.0f} ms ({group}, from {1000 * at:.0f} ms on)")
-    check(load.world.run(60, load.whole), f"not every partition has an owner in the end: {[(c.group, sorted(c.owned())) for c in load.crowds]}")
+    check(load.world.run(60, load.whole), f"not every partition has an owner in the end: {load.missing()}")
     load.check("in the end")
     load.world.close()
     read_back(load.client, load.committers, "in the end")

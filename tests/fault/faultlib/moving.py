@@ -18,6 +18,8 @@ GONE = {UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, ILLEGAL_GENERATION}
 class Mover(Actor):
     """A member. Subclasses speak the protocol."""
 
+    SHORT_S = 1.0                  # patience, where a request is not held by the coordinator
+
     def __init__(self, world, crowd, name, session_s, pace):
         super().__init__(world, crowd.group, pace)
         self.crowd = crowd
@@ -95,6 +97,7 @@ class ModernMover(Mover):
         self.member = kind(None, crowd.group, name)
         self.full = True           # the next heartbeat says what it has
         self.incarnation = 0
+        self.patience = self.SHORT_S
 
     def next_request(self):
         m = self.member
@@ -150,7 +153,6 @@ class ClassicMover(Mover):
 
     REBALANCE_MS = 8000
     HELD_S = 20                    # JoinGroup and SyncGroup are answered late
-    SHORT_S = 1.0
 
     def __init__(self, world, crowd, name, session_s, pace, partitions):
         super().__init__(world, crowd, name, session_s, pace)
