@@ -131,6 +131,9 @@ static enum outcome read_shard(struct saving *s, struct store_backup_section *se
         *code = cli_client_failed(s->cli, &s->client, rc);
         return FAILED;
     }
+    if (rc < 0) {
+        (void)snprintf(s->why, sizeof(s->why), "%.*s", (int)sizeof(s->why) - 1, s->client.error);
+    }
     if (rc < 0 || node == NULL) {
         return AGAIN;
     }
@@ -188,6 +191,9 @@ static int save_shard(struct saving *s, uint32_t shard)
         }
         if (outcome != AGAIN) {
             return code;
+        }
+        if (beginning == 1) {
+            cli_say(s->cli, "shard %" PRIu32 " is begun again: %s", shard, s->why);
         }
         if (s->begun) {
             s->begun = false;

@@ -11,14 +11,19 @@ import threading
 import time
 
 from faultlib.client import Lost, Refused
+from faultlib.configs import alter, configs
 from faultlib.consumer import ConsumerMember
 from faultlib.load import Committer, World
 from faultlib.protocol import NONE
 from faultlib.story import check, check_equal, main, say, until
+from faultlib.streams import StreamsMember, topology
 
 GROUPS = 24
 IDLE_GROUPS = 400       # so that a save takes a moment
 ROUNDS = 3
+# Nobody beats for the members while the saves go on, however slow the machine.
+SETTINGS = {"muster.snapshot.interval.bytes": 262144, "group.consumer.session.timeout.ms": 600000, "group.consumer.max.session.timeout.ms": 600000,
+            "group.streams.session.timeout.ms": 600000, "group.streams.max.session.timeout.ms": 600000, "group.streams.initial.rebalance.delay.ms": 0}
 
 
 class Changes(threading.Thread):
@@ -49,15 +54,20 @@ def prepare(cluster, world):
     check_equal(code, 0, err)
     for n in range(IDLE_GROUPS):
         client.commit(f"idle-{n}", {"t": {p: (n, 3, "m" * 200) for p in range(4)}})
-    member, generation = client.alone("members", session=60000, rebalance=60000)
+    member, generation = client.alone("members", session=600000, rebalance=600000)
     client.commit("members", {"t": {0: 7}}, generation, member)
     modern = ConsumerMember(client, "modern", "one").join("t")
     modern.settle(4)
+    streams = StreamsMember(client, "streams", "two")
+    streams.join(topology("t"))
+    streams.settle(4)
+    alter(client, 32, "modern", "consumer.session.timeout.ms", "510000")
+    alter(client, 2, "t", "retention.ms", "123456")
     committers = [Committer(world, f"g{n}", "t", 0.002) for n in range(GROUPS)]
     for actor in committers:
         actor.begin()
     check(world.run(20, lambda: all(c.acked > 10 for c in committers)), "the committers do not get going")
-    return committers, (member, generation), modern
+    return committers, (member, generation), [modern, streams]
 
 
 def save(cluster, path):
@@ -87,7 +97,7 @@ def one_save(cluster, world, committers, path, victim, later):
     check_equal(sorted((s["shard"], s["index"], s["stateHash"]) for s in saved["shards"]),
                 sorted((s["shard"], s["index"], s["stateHash"]) for s in shown["shards"]), "what was saved, verified")
     say(f"saved {saved['bytes']} bytes in {1000 * (time.monotonic() - begun):.0f} ms with the verification, node {victim} killed "
-        f"{later * 1000:.0f} ms after the begin")
+        f"{later * 1000:.0f} ms after the begin, {err.count('is begun again')} shards begun again")
     return acked, sent
 
 
@@ -116,6 +126,10 @@ def compare(client, committers, acked, sent):
     for n in range(IDLE_GROUPS):
         rows = client.rows(f"idle-{n}", {"t": [0, 1, 2, 3]})
         check_equal({(r["CommittedOffset"], r["CommittedLeaderEpoch"], r["Metadata"]) for r in rows.values()}, {(n, 3, "m" * 200)}, f"idle-{n}")
+
+
+def settings_of(client):
+    return configs(client, 32, "modern", "consumer.session.timeout.ms") + configs(client, 2, "t", "retention.ms")
 
 
 def topics_of(cluster):
@@ -169,7 +183,7 @@ def strangers(old, new, path):
 
 
 def run(test):
-    old = test.cluster(settings={"muster.snapshot.interval.bytes": 65536 * 4}).start()
+    old = test.cluster(settings=SETTINGS).start()
     world = World(old.addresses())
     committers, (member, generation), modern = prepare(old, world)
     changes = Changes(old)
@@ -185,11 +199,12 @@ def run(test):
     changes.stopped = True
     changes.join(15)
     check(changes.count > 3, f"only {changes.count} topics came and went")
-    topic = topics_of(old)
+    topic, settings = topics_of(old), settings_of(old.client())
+    check_equal([row[1] for row in settings], ["510000", "123456"], "configs")
     world.close()
     check(not world.broken, "; ".join(world.broken))
     damaged(old, path, test.folder)
-    new = test.cluster("new", 2)
+    new = test.cluster("new", 2, settings=SETTINGS)
     cluster_id = restore(path, new, "second site")
     check(cluster_id != old.status()["clusterId"], "the new cluster has the id of the old one")
     old.run("stop")
@@ -202,9 +217,13 @@ def run(test):
     check_equal(topics_of(new), topic, "topic t")
     check_equal(fresh.heartbeat("members", generation, member), NONE, "the classic member's heartbeat")
     fresh.commit("members", {"t": {0: 8}}, generation, member)
-    moved = ConsumerMember(fresh, modern.group, modern.member)
-    check(moved.row() is not None and moved.row()["MemberEpoch"] == modern.epoch, f"the consumer: {moved.row()}")
-    say("offsets, members, topics: all there; members go on where they were")
+    check_equal(settings_of(fresh), settings, "configs")
+    for m in modern:
+        moved = type(m)(fresh, m.group, m.member)
+        moved.epoch = m.epoch
+        moved.beat()
+        check_equal((moved.epoch, moved.describe()["GroupState"]), (m.epoch, "Stable"), f"epoch of the member of {m.group}, state of the group")
+    say("offsets, members, topics, configs: all there; members go on where they were")
     strangers(old, new, path)
     compare(fresh, committers, acked, sent)
     new.run("stop")

@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 from faultlib.client import Client
+from faultlib.configs import alter, configs
 from faultlib.consumer import ConsumerMember
 from faultlib.modern import fill, listed
 from faultlib.protocol import NONE
@@ -60,12 +61,6 @@ def seen(cluster, client):
     })
 
 
-def configs(client, kind, name, key):
-    rows = client.at(client.addresses[0], "DescribeConfigs", 4, IncludeSynonyms=False, IncludeDocumentation=False, Resources=[
-        {"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": [key]}])["Results"]
-    return [[c["Name"], c["Value"], c["ConfigSource"]] for row in rows for c in row["Configs"]]
-
-
 def told(cluster, *words):
     code, out, err = cluster.muster(*words, "--bootstrap", cluster.bootstrap(), "--json")
     check_equal(code, 0, f"muster {' '.join(words)}: {err.strip()}: exit status")
@@ -73,14 +68,6 @@ def told(cluster, *words):
 
 
 # ---- recording
-
-def alter(client, kind, name, key, value):
-    def done():
-        row = client.at(client.addresses[0], "IncrementalAlterConfigs", 1, ValidateOnly=False, Resources=[
-            {"ResourceType": kind, "ResourceName": name, "Configs": [{"Name": key, "ConfigOperation": 0, "Value": value}]}])["Responses"][0]
-        return row["ErrorCode"] == NONE
-    until(f"{key} of {name} is altered", done, 10)
-
 
 def make(cluster, client):
     """Something of everything, most of it in snapshots, the last of it in the log only."""
