@@ -34,6 +34,8 @@ struct coord_events {
     void (*close_connection)(void *ctx, uint64_t connection);
     /* State that must stop the node: a broken entry, a revision that does not match. */
     void (*fatal)(void *ctx, const char *text);
+    /* A committed entry, or a snapshot, holds what only a newer program knows: the node must stop, nothing of it is applied. NULL: fatal is called instead. */
+    void (*outdated)(void *ctx, const char *text);
     /* Messages of other layers between nodes (channels below COORD_CHANNEL_FIRST), and the state of the connections. */
     void (*message)(void *ctx, uint32_t from, uint16_t channel, struct bytes data);
     void (*peer)(void *ctx, uint32_t node, bool connected);

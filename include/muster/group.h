@@ -123,6 +123,9 @@ enum group_op_kind {
     CATALOG_SET_END,             /* struct set_end_offset_request */
     CATALOG_REGISTER_NODE,       /* struct register_node_request */
     CATALOG_PRODUCER_ID,         /* struct init_producer_id_request */
+    CATALOG_CHANGE_MEMBER,       /* struct change_member_request; `reachable` */
+    CATALOG_MEMBER_STEP,         /* struct member_step: not from clients; answered as CATALOG_CHANGE_MEMBER */
+    CATALOG_UPGRADE,             /* struct upgrade_cluster_request; `release` */
     /* Any shard: records how far of the catalogue it has acted on. */
     CATALOG_CURSOR               /* `catalog_index` */
 };
@@ -178,6 +181,8 @@ struct group_op {
     struct uuid fresh_id;                        /* drawn for this op: new member ids, topic ids (topics i > 0 use hash_bytes of it and i) */
     uint64_t next_index;                         /* the log index the records will have or exceed: creation order of topics */
     int64_t catalog_index;
+    struct int32_array reachable;                /* CATALOG_CHANGE_MEMBER: the nodes that the leader is connected to, itself too */
+    struct str release;                          /* CATALOG_UPGRADE: of the leader's program */
     const struct topics *topics;
     const struct group_set *catalog;             /* shard 0's state as applied on this node (group configs live there) */
     const struct group_settings *settings;
@@ -290,8 +295,35 @@ bool catalog_next_topic(const struct group_set *shard0, struct str after, struct
 bool catalog_find_topic(const struct group_set *shard0, struct str name, struct catalog_topic *ret);
 bool catalog_find_topic_id(const struct group_set *shard0, struct uuid id, struct catalog_topic *ret);
 int64_t catalog_end_offset(const struct group_set *shard0, struct uuid topic_id, int32_t partition);     /* 0 until set */
-struct catalog_node { int32_t node_id; struct uuid incarnation; struct str host; int32_t port; struct str peer_address, rack; };
+struct catalog_node { int32_t node_id; struct uuid incarnation; struct str host; int32_t port; struct str peer_address, rack; int16_t feature_level; struct str release; };
 bool catalog_next_node(const struct group_set *shard0, int32_t after, struct catalog_node *ret);         /* after -1: the first */
+
+/* ---- members of the cluster: what the records of ClusterMember and MemberChange say. A catalogue without them is of a cluster that was just formed. */
+enum member_standing { MEMBER_JOINING, MEMBER_LEARNER, MEMBER_VOTER, MEMBER_LEAVING };
+enum member_change_kind { MEMBER_ADD = 1, MEMBER_PROMOTE, MEMBER_REMOVE, MEMBER_REPLACE };
+enum member_change_state { MEMBER_CHANGE_UNDER_WAY, MEMBER_CHANGE_DONE, MEMBER_CHANGE_GIVEN_UP };
+enum { CATALOG_MAX_MEMBERS = 32 };
+struct catalog_member { int32_t node_id; struct uuid incarnation; struct str peer_address; enum member_standing standing; };
+bool catalog_next_member(const struct group_set *shard0, int32_t after, struct catalog_member *ret);     /* after -1: the first */
+struct catalog_change { int64_t id; enum member_change_kind kind; int32_t node_id; enum member_change_state state; enum member_standing target; int64_t began_wall_ms; struct str reason; };
+bool catalog_member_change(const struct group_set *shard0, struct catalog_change *ret);                  /* the newest; false: there was none */
+
+/* What the host of shard 0's leader tells of a change under way, CATALOG_MEMBER_STEP. */
+enum member_step_kind {
+    MEMBER_STEP_FOUND,                           /* the members that the cluster was formed with; of no effect when there are any */
+    MEMBER_STEP_JOINED,                          /* the node has its identity: from now on it is a learner or is to become a voter */
+    MEMBER_STEP_RETURN,                          /* replace: no shard knows the old folder any more */
+    MEMBER_STEP_DONE,                            /* all shards are as the members say */
+    MEMBER_STEP_GIVE_UP                          /* the node did not come; for `reason` */
+};
+struct member_step { enum member_step_kind kind; int64_t change_id; const struct catalog_member *founders; size_t founder_count; struct str reason; };
+
+/* The feature level says which records may be written: all nodes know them. It is raised by CATALOG_UPGRADE only. */
+extern const int16_t group_feature_level;        /* the highest that this program knows */
+int16_t catalog_feature_level(const struct group_set *shard0);
+/* Why this program cannot apply the entry, or a run of group_snapshot_next: it holds what only a newer one knows. Null: it can as far as that goes. In the arena. */
+struct str group_entry_problem(struct bytes entry, struct arena *arena);
+struct str group_run_problem(struct bytes run, struct arena *arena);
 
 /* Configs: resource types 2 topic, 4 broker (name "" for the cluster default), 32 group. */
 bool catalog_config(const struct group_set *shard0, int8_t resource_type, struct str resource, struct str name, struct str *ret);

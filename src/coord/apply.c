@@ -1,6 +1,8 @@
 /* What happens when an entry is applied or a round is confirmed: answers go out, gates open. */
 #include "internal.h"
 
+#include <string.h>
+
 static void on_group(void *ctx, struct str group_id)
 {
     struct shard *s = ctx;
@@ -123,6 +125,20 @@ static void catalog_applied(struct coord *c)
         held_release(&c->shards[i]);
 }
 
+/* Says why the node cannot go on; the text of what a newer program has written comes first. */
+void coord_give_up(struct coord *c, struct str outdated, const char *why)
+{
+    char text[512];
+    if (str_is_null(outdated)) {
+        c->events.fatal(c->events.ctx, why);
+        return;
+    }
+    size_t len = (size_t)outdated.len < sizeof(text) ? (size_t)outdated.len : sizeof(text) - 1;
+    memcpy(text, outdated.ptr, len);
+    text[len] = '\0';
+    (c->events.outdated != NULL ? c->events.outdated : c->events.fatal)(c->events.ctx, text);
+}
+
 void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry)
 {
     struct coord *c = s->coord;
@@ -132,7 +148,7 @@ void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes en
         const char *why = "";
         arena_clear(&s->scratch);
         if (!group_apply_entry(s->set, index, entry, &s->scratch, on_group, s, &why)) {
-            c->events.fatal(c->events.ctx, why);
+            coord_give_up(c, group_entry_problem(entry, &s->scratch), why);
             return;
         }
     }

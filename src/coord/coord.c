@@ -117,7 +117,14 @@ static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
 {
     struct shard *s = shard_at(ctx, shard);
     arena_clear(&s->scratch);
-    return group_restore(s->set, data, &s->scratch);
+    int rc = group_restore(s->set, data, &s->scratch);
+    if (rc != 0) {
+        arena_clear(&s->scratch);
+        struct str problem = group_run_problem(data, &s->scratch);
+        if (!str_is_null(problem))
+            coord_give_up(s->coord, problem, "");
+    }
+    return rc;
 }
 
 static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state_hash)

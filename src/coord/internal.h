@@ -273,6 +273,7 @@ void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
 void coord_advance(struct shard *s, int64_t elapsed_us); /* live time, if leadership is sure */
 
 /* ---- apply.c ---- */
+void coord_give_up(struct coord *c, struct str outdated, const char *why);
 void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry);
 void coord_confirmed(struct shard *s, uint64_t term, uint64_t round);
 void gates_reconsider(struct shard *s); /* everything in s->opened: parked requests first, then the queue */

@@ -57,7 +57,7 @@ static bool group_of_record(const struct wire_decoded_record *r, struct str *ret
 
 static bool is_catalog(int16_t type)
 {
-    return type >= RECORD_TOPIC && type <= RECORD_PRODUCER_ID_BLOCK;
+    return type >= RECORD_TOPIC && type <= RECORD_MEMBER_CHANGE;
 }
 
 /* Changes of topics and configs make every shard look at its groups; nodes, end offsets and producer ids, of which there are many, do not. */
@@ -225,7 +225,8 @@ static bool apply_decoded(struct group_set *set, uint64_t index, struct record r
 bool group_apply(struct group_set *set, uint64_t index, struct record record, struct arena *scratch)
 {
     struct wire_decoded_record decoded;
-    if (wire_record_decode(record, scratch, &decoded) < 0 || !apply_decoded(set, index, record, &decoded, scratch)) {
+    if (!record_is_known(record) || wire_record_decode(record, scratch, &decoded) < 0 ||
+        !apply_decoded(set, index, record, &decoded, scratch)) {
         return false;
     }
     struct str group_id;
@@ -267,6 +268,11 @@ static const char *check_revisions(struct group_set *set, const struct log_entry
 static const char *apply_records(struct group_set *set, uint64_t index, const struct log_entry *entry, struct arena *scratch)
 {
     int32_t at = 0;
+    for (int32_t i = 0; i < entry->records.len; i++) {
+        if (!record_is_known((struct record){entry->records.v[i].key, entry->records.v[i].value})) {
+            return "the entry holds a record of a newer version";
+        }
+    }
     for (int32_t i = 0; i < entry->records.len; i++) {
         struct record record = {entry->records.v[i].key, entry->records.v[i].value};
         struct wire_decoded_record decoded;

@@ -112,6 +112,9 @@ static const struct op_row {
     [CATALOG_SET_END] = {"set_end", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
     [CATALOG_REGISTER_NODE] = {"register_node", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
     [CATALOG_PRODUCER_ID] = {"producer_id", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_CHANGE_MEMBER] = {"change_member", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_MEMBER_STEP] = {"member_step", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [CATALOG_UPGRADE] = {"upgrade", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
     [CATALOG_CURSOR] = {"cursor", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
 };
 

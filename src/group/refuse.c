@@ -334,6 +334,50 @@ static const void *refuse_producer_id(const struct refusal *f)
     return answer;
 }
 
+static const void *refuse_change_member(const struct refusal *f)
+{
+    struct change_member_response *answer = ARENA_NEW(f->arena, struct change_member_response, 1);
+    wire_init(&wire_change_member_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_upgrade(const struct refusal *f)
+{
+    struct upgrade_cluster_response *answer = ARENA_NEW(f->arena, struct upgrade_cluster_response, 1);
+    wire_init(&wire_upgrade_cluster_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
+static const void *refuse_catalog(const struct refusal *f)
+{
+    switch (f->op->kind) {
+    case CATALOG_CREATE_TOPICS:
+        return refuse_create_topics(f);
+    case CATALOG_CREATE_PARTITIONS:
+        return refuse_create_partitions(f);
+    case CATALOG_DELETE_TOPICS:
+        return refuse_delete_topics(f);
+    case CATALOG_ALTER_CONFIGS:
+        return refuse_alter_configs(f);
+    case CATALOG_SET_END:
+        return refuse_set_end(f);
+    case CATALOG_REGISTER_NODE:
+        return refuse_register_node(f);
+    case CATALOG_PRODUCER_ID:
+        return refuse_producer_id(f);
+    case CATALOG_CHANGE_MEMBER:
+    case CATALOG_MEMBER_STEP:
+        return refuse_change_member(f);
+    case CATALOG_UPGRADE:
+        return refuse_upgrade(f);
+    default:
+        return NULL; /* CATALOG_CURSOR: nobody waits */
+    }
+}
+
+/* NULL for what nobody waits for: timers, takeovers, what follows from changed topics, jobs. */
 static const void *refuse(const struct refusal *f)
 {
     switch (f->op->kind) {
@@ -355,20 +399,6 @@ static const void *refuse(const struct refusal *f)
         return refuse_describe(f);
     case GROUP_DELETE:
         return refuse_group_delete(f);
-    case CATALOG_CREATE_TOPICS:
-        return refuse_create_topics(f);
-    case CATALOG_CREATE_PARTITIONS:
-        return refuse_create_partitions(f);
-    case CATALOG_DELETE_TOPICS:
-        return refuse_delete_topics(f);
-    case CATALOG_ALTER_CONFIGS:
-        return refuse_alter_configs(f);
-    case CATALOG_SET_END:
-        return refuse_set_end(f);
-    case CATALOG_REGISTER_NODE:
-        return refuse_register_node(f);
-    case CATALOG_PRODUCER_ID:
-        return refuse_producer_id(f);
     case GROUP_STREAMS_HEARTBEAT:
     case GROUP_STREAMS_DESCRIBE:
     case GROUP_STREAMS_TOPOLOGY:
@@ -379,16 +409,9 @@ static const void *refuse(const struct refusal *f)
         return refuse_consumer_heartbeat(f);
     case GROUP_CONSUMER_DESCRIBE:
         return refuse_consumer_describe(f);
-    case GROUP_JOB_DONE:
-    case GROUP_TOPICS_CREATED:
-    case GROUP_TIMER:
-    case GROUP_TAKEOVER:
-    case GROUP_RETENTION:
-    case GROUP_TOPICS_CHANGED:
-    case CATALOG_CURSOR:
-        break;
+    default:
+        return refuse_catalog(f);
     }
-    return NULL;
 }
 
 void group_refuse(const struct group_op *op, int16_t error, struct arena *arena, struct group_out *ret)

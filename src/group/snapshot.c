@@ -300,6 +300,8 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
     case RECORD_NODE:
     case RECORD_FEATURE_LEVEL:
     case RECORD_PRODUCER_ID_BLOCK:
+    case RECORD_CLUSTER_MEMBER:
+    case RECORD_MEMBER_CHANGE:
         p = catalog_place(raw.key);
         break;
     default:
@@ -470,12 +472,17 @@ static bool read_bytes(struct bytes *in, struct bytes *ret)
     return true;
 }
 
+bool snapshot_read(struct bytes *run, struct record *ret)
+{
+    return run->len > 0 && read_bytes(run, &ret->key) && read_bytes(run, &ret->value);
+}
+
 int group_restore(struct group_set *set, struct bytes run, struct arena *scratch)
 {
     MUSTER_CHECK(set->base == NULL && set->cut == NULL);
     while (run.len > 0) {
         struct record record;
-        if (!read_bytes(&run, &record.key) || !read_bytes(&run, &record.value) || !group_apply(set, 0, record, scratch)) {
+        if (!snapshot_read(&run, &record) || !group_apply(set, 0, record, scratch)) {
             return MUSTER_E_MALFORMED;
         }
         arena_clear(scratch);

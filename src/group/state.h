@@ -310,6 +310,9 @@ void group_remove_if_gone(struct group_set *set, struct group *g);     /* frees 
 struct group *group_after(const struct group_set *set, struct str id); /* the next one in id order; id null: the first */
 void group_phase_move(struct group_set *set, struct group *g);
 
+/* feature.c: whether this program knows the record's type and version, and the feature level if it raises that. */
+bool record_is_known(struct record record);
+
 /* Dispatched from group_apply by record type; one function per record, in the folder that owns it. value NULL: tombstone.
  * They keep set->hash through group_hash_replace() and leave freeing an empty group to apply.c. */
 struct apply_context {
@@ -325,6 +328,8 @@ static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, 
     set->hash += new_hash - old_hash;
 }
 /* Before a change, while set->cut: what is there goes into the snapshot that is being taken. The revision of a group moves with each entry that names it. */
+/* The next record of a run, off its front; false: there is none, or no whole one. Borrowed from the run. */
+bool snapshot_read(struct bytes *run, struct record *ret);
 void snapshot_save(struct group_set *set, struct record raw, const struct wire_decoded_record *record, struct arena *scratch);
 void snapshot_save_revision(struct group_set *set, struct str group_id, struct arena *scratch);
 void classic_apply_group(const struct apply_context *c, const struct classic_group_key *key, const struct classic_group_value *value);

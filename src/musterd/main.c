@@ -28,6 +28,8 @@ static const char usage[] = "musterd: a node of a Kafka group coordinator on Raf
                             "   4  the data folder is in use, cannot be written or is damaged\n"
                             "   5  an address cannot be listened on\n"
                             "   6  the cluster could not be formed\n"
+                            "   7  the data is of a feature level that this program does not know: a newer one is needed\n"
+                            "   8  the node was removed from its cluster\n"
                             "  70  stopped while running, to keep the data safe\n";
 
 static int wrong_usage(const char *what)

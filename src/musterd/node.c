@@ -34,6 +34,12 @@ static void on_fatal(void *ctx, const char *text)
     server_fatal(text);
 }
 
+static void on_outdated(void *ctx, const char *text)
+{
+    (void)ctx;
+    server_outdated(text);
+}
+
 static void on_message(void *ctx, uint32_t from, uint16_t channel, struct bytes data)
 {
     struct server *s = ctx;
@@ -102,6 +108,7 @@ static int open_coord(struct server *s)
         .wall_ms = wall_ms,
         .close_connection = close_connection,
         .fatal = on_fatal,
+        .outdated = on_outdated,
         .message = on_message,
         .peer = on_peer,
         .role = on_role,

@@ -25,6 +25,14 @@ _Noreturn void server_fatal(const char *text)
     _exit(SERVER_EXIT_FATAL);
 }
 
+_Noreturn void server_outdated(const char *text)
+{
+    log_event(LOG_ERROR, "version_too_old",
+              "version=%s feature_level=%d text=\"%s\" hint=\"start a newer musterd on this folder; its data is whole\"", MUSTER_VERSION,
+              group_feature_level, text);
+    _exit(SERVER_EXIT_VERSION);
+}
+
 /* ---- the end ---- */
 
 static void close_handle(uv_handle_t *handle)

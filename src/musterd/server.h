@@ -24,6 +24,8 @@ enum server_exit {
     SERVER_EXIT_DATA = 4,    /* the data folder is in use, unwritable or damaged */
     SERVER_EXIT_NETWORK = 5, /* an address cannot be listened on */
     SERVER_EXIT_FORM = 6,    /* the cluster could not be formed */
+    SERVER_EXIT_VERSION = 7, /* the data is of a feature level that this program does not know */
+    SERVER_EXIT_REMOVED = 8, /* the node was removed from its cluster */
     SERVER_EXIT_FATAL = 70   /* stopped while running, to keep the data safe */
 };
 
@@ -79,6 +81,7 @@ int server_run(const struct config *config);
 
 /* ---- server.c ---- */
 _Noreturn void server_fatal(const char *text);             /* nothing may be answered, written or sent any more */
+_Noreturn void server_outdated(const char *text);          /* likewise: a newer program is needed */
 void server_fail(struct server *s, enum server_exit code); /* ends what has begun and then the loop */
 
 /* ---- node.c: the parts of a formed node ---- */

@@ -37,6 +37,11 @@ void command_create_partitions(struct golden *g, const struct words *w);
 void command_delete_topics(struct golden *g, const struct words *w);
 void command_alter_configs(struct golden *g, const struct words *w);
 void command_producer_id(struct golden *g, const struct words *w);
+/* members.c */
+void command_change_member(struct golden *g, const struct words *w);
+void command_member_step(struct golden *g, const struct words *w);
+void command_register_node(struct golden *g, const struct words *w);
+void command_upgrade(struct golden *g, const struct words *w);
 /* streams.c */
 void command_streams(struct golden *g, const struct words *w);
 void command_config(struct golden *g, const struct words *w);

@@ -9,7 +9,8 @@
 static bool same_node(const struct node_value *a, const struct register_node_request *b)
 {
     return uuid_eq(a->incarnation, b->incarnation) && str_eq(a->host, b->host) && a->port == b->port &&
-           str_eq(a->peer_address, b->peer_address) && str_eq(a->rack, b->rack);
+           str_eq(a->peer_address, b->peer_address) && str_eq(a->rack, b->rack) && a->feature_level == b->feature_level &&
+           str_eq(a->release, b->release);
 }
 
 static void write_node(struct decision *d, const struct register_node_request *request)
@@ -19,34 +20,53 @@ static void write_node(struct decision *d, const struct register_node_request *r
                                .host = request->host,
                                .port = request->port,
                                .peer_address = request->peer_address,
-                               .rack = request->rack};
+                               .rack = request->rack,
+                               .feature_level = request->feature_level,
+                               .release = request->release};
     out_record(d, RECORD_NODE, &key, 0, &value);
 }
 
-/* A number belongs to the data folder that registered it first. A node that comes back without its data is another one. */
+static void refuse_node(struct decision *d, const char *rule, struct str why)
+{
+    struct register_node_response *response = ARENA_NEW(d->arena, struct register_node_response, 1);
+    response->error_code = KAFKA_INVALID_REQUEST;
+    response->error_message = why;
+    out_answer(d, rule, response->error_code, response);
+}
+
+static struct str owner_text(struct decision *d, int32_t node_id, struct uuid incarnation)
+{
+    char owner[23];
+    uuid_text(incarnation, owner);
+    return arena_printf(d->arena, "Node %" PRId32 " is registered with incarnation %s.", node_id, owner);
+}
+
+/* A number belongs to the data folder that the members name, or, before they are recorded, to the one that registered it first. A node that comes back
+ * without its data is another one. */
 void catalog_register_node(struct decision *d)
 {
     const struct register_node_request *request = d->op->request;
     struct register_node_response *response = ARENA_NEW(d->arena, struct register_node_response, 1);
     uint8_t key[NUMBERED_KEY_BYTES];
     struct node_value known = {0};
+    struct catalog_member member;
     response->error_message = STR_NULL;
     if (request->node_id < 0) {
-        response->error_code = KAFKA_INVALID_REQUEST;
-        response->error_message = STR("A node id cannot be negative.");
-        out_answer(d, RULE(NODE_REFUSED), response->error_code, response);
+        refuse_node(d, RULE(NODE_REFUSED), STR("A node id cannot be negative."));
+        return;
+    }
+    bool is_member = member_find(d->set, request->node_id, &member);
+    if (!is_member && has_members(d->set)) {
+        refuse_node(d, RULE(NODE_NO_MEMBER), arena_printf(d->arena, "Node %" PRId32 " is not a member of the cluster.", request->node_id));
         return;
     }
     const struct entry *e = entry_find(d->set->catalog, numbered_key(RECORD_NODE, request->node_id, key));
     if (e != NULL) {
         entry_value(e, &wire_node_value, &known);
     }
-    if (e != NULL && !uuid_eq(known.incarnation, request->incarnation)) {
-        char owner[23];
-        uuid_text(known.incarnation, owner);
-        response->error_code = KAFKA_INVALID_REQUEST;
-        response->error_message = arena_printf(d->arena, "Node %" PRId32 " is registered with incarnation %s.", request->node_id, owner);
-        out_answer(d, RULE(NODE_REFUSED), response->error_code, response);
+    struct uuid owner = is_member ? member.incarnation : known.incarnation;
+    if ((is_member || e != NULL) && !uuid_eq(owner, request->incarnation)) {
+        refuse_node(d, RULE(NODE_REFUSED), owner_text(d, request->node_id, owner));
         return;
     }
     if (e != NULL && same_node(&known, request)) {
@@ -54,6 +74,9 @@ void catalog_register_node(struct decision *d)
         return;
     }
     write_node(d, request);
+    if (is_member && !str_eq(member.peer_address, request->peer_address)) {
+        member_moved(d, &member, request->peer_address);
+    }
     out_answer(d, RULE(NODE_REGISTERED), KAFKA_NONE, response);
 }
 

@@ -195,13 +195,14 @@ static bool check_counts(const struct creation *c, struct topic_plan *plan, stru
     }
     plan->partitions = partitions == -1 ? s->default_partitions : partitions;
     plan->replication_factor = factor == -1 ? s->default_replication_factor : factor;
-    if (plan->replication_factor > s->node_count) {
+    int32_t nodes = member_count(c->d->set, s->node_count);
+    if (plan->replication_factor > nodes) {
         return refuse(
             result, KAFKA_INVALID_REPLICATION_FACTOR,
             arena_printf(c->d->arena,
                          "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because "
                          "only %" PRId32 " broker(s) are registered or some brokers have all their log directories cordoned.",
-                         plan->replication_factor, plan->replication_factor, s->node_count));
+                         plan->replication_factor, plan->replication_factor, nodes));
     }
     return true;
 }

@@ -25,6 +25,15 @@ void catalog_decide(struct decision *d)
     case CATALOG_PRODUCER_ID:
         catalog_producer_id(d);
         break;
+    case CATALOG_CHANGE_MEMBER:
+        catalog_change_member(d);
+        break;
+    case CATALOG_MEMBER_STEP:
+        catalog_member_step(d);
+        break;
+    case CATALOG_UPGRADE:
+        catalog_upgrade(d);
+        break;
     case CATALOG_CURSOR:
         catalog_move_cursor(d);
         break;

@@ -78,18 +78,24 @@ int64_t catalog_end_offset(const struct group_set *shard0, struct uuid topic_id,
     return value.end_offset;
 }
 
-bool catalog_next_node(const struct group_set *shard0, int32_t after, struct catalog_node *ret)
+const struct entry *entry_numbered_after(const struct catalog *c, int16_t type, int32_t after)
 {
     uint8_t key[NUMBERED_KEY_BYTES];
     if (after == INT32_MAX) {
-        return false;
+        return NULL;
     }
-    struct bytes first = numbered_key(RECORD_NODE, after < 0 ? 0 : after + 1, key);
-    const struct entry *e = entry_find(shard0->catalog, first);
+    struct bytes first = numbered_key(type, after < 0 ? 0 : after + 1, key);
+    const struct entry *e = entry_find(c, first);
     if (e == NULL) {
-        e = entry_after(shard0->catalog, first);
+        e = entry_after(c, first);
     }
-    if (e == NULL || !entry_is(e, RECORD_NODE)) {
+    return e != NULL && entry_is(e, type) ? e : NULL;
+}
+
+bool catalog_next_node(const struct group_set *shard0, int32_t after, struct catalog_node *ret)
+{
+    const struct entry *e = entry_numbered_after(shard0->catalog, RECORD_NODE, after);
+    if (e == NULL) {
         return false;
     }
     struct node_value value;
@@ -99,7 +105,9 @@ bool catalog_next_node(const struct group_set *shard0, int32_t after, struct cat
                                  .host = value.host,
                                  .port = value.port,
                                  .peer_address = value.peer_address,
-                                 .rack = value.rack};
+                                 .rack = value.rack,
+                                 .feature_level = value.feature_level,
+                                 .release = value.release};
     return true;
 }
 

@@ -20,6 +20,19 @@
     X(NODE_REGISTERED, "register node: registered")                                                                                        \
     X(NODE_KNOWN, "register node: known as it is")                                                                                         \
     X(NODE_REFUSED, "register node: number belongs to another incarnation")                                                                \
+    X(NODE_NO_MEMBER, "register node: not a member of the cluster")                                                                        \
+    X(MEMBERS_FOUNDED, "members: those that the cluster was formed with")                                                                  \
+    X(MEMBERS_MISSING, "members: not known yet")                                                                                           \
+    X(CHANGE_BEGUN, "change member: begun")                                                                                                \
+    X(CHANGE_REFUSED, "change member: refused")                                                                                            \
+    X(CHANGE_FORCED, "change member: begun in place of the one under way")                                                                 \
+    X(CHANGE_STEPPED, "member step: taken")                                                                                                \
+    X(CHANGE_DONE, "member step: done")                                                                                                    \
+    X(CHANGE_GIVEN_UP, "member step: given up")                                                                                            \
+    X(CHANGE_STALE, "member step: of another change or state")                                                                             \
+    X(FEATURE_RAISED, "upgrade: level raised")                                                                                             \
+    X(FEATURE_KEPT, "upgrade: level kept")                                                                                                 \
+    X(FEATURE_REFUSED, "upgrade: refused")                                                                                                 \
     X(PRODUCER_ID, "producer id: a new one")                                                                                               \
     X(PRODUCER_ID_TRANSACTIONAL, "producer id: no transactions here")                                                                      \
     X(PRODUCER_ID_MALFORMED, "producer id: id without epoch or epoch without id")                                                          \

@@ -77,8 +77,10 @@ const struct config *config_after_resource(const struct catalog *c, int8_t resou
 enum { DELETED_KEY_BYTES = 18, END_KEY_BYTES = 22, NUMBERED_KEY_BYTES = 6 };
 struct bytes deleted_key(struct uuid topic_id, uint8_t dst[DELETED_KEY_BYTES]);
 struct bytes end_key(struct uuid topic_id, int32_t partition, uint8_t dst[END_KEY_BYTES]);
-struct bytes numbered_key(int16_t type, int32_t number, uint8_t dst[NUMBERED_KEY_BYTES]); /* nodes, producer ids */
+struct bytes numbered_key(int16_t type, int32_t number, uint8_t dst[NUMBERED_KEY_BYTES]); /* nodes, members, producer ids */
 const struct entry *entry_find(const struct catalog *c, struct bytes key);
+/* The first record of a numbered type behind that number (-1: of all); NULL: none. */
+const struct entry *entry_numbered_after(const struct catalog *c, int16_t type, int32_t after);
 const struct entry *entry_after(const struct catalog *c, struct bytes key); /* null: the first */
 bool entry_is(const struct entry *e, int16_t type);
 /* Reads the value of a record without arrays; its strings point into the entry. */
@@ -94,11 +96,20 @@ void catalog_alter_configs(struct decision *d);
 void catalog_register_node(struct decision *d);
 void catalog_producer_id(struct decision *d);
 void catalog_move_cursor(struct decision *d);
+void catalog_change_member(struct decision *d);
+void catalog_member_step(struct decision *d);
+void catalog_upgrade(struct decision *d);
 
 /* Null when a topic may have that name, otherwise why not; Kafka's words. In the arena or static. */
 struct str topic_name_problem(struct str name, struct arena *arena);
 /* Null when the nodes may hold the replicas of a partition; expected: how many there should be, 0 when that is open. */
 struct str replicas_problem(const struct catalog *c, struct int32_array nodes, int32_t expected, struct arena *arena);
 bool node_is_registered(const struct catalog *c, int32_t node_id);
+/* Nodes that may hold copies: the members that are or become voters or learners, or as many as the settings say where none are recorded yet. */
+int32_t member_count(const struct group_set *shard0, int32_t otherwise);
+bool member_find(const struct group_set *shard0, int32_t node_id, struct catalog_member *ret);
+bool has_members(const struct group_set *shard0);
+/* Another address of a member that registered itself. */
+void member_moved(struct decision *d, const struct catalog_member *member, struct str peer_address);
 
 #endif

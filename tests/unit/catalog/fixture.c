@@ -95,18 +95,31 @@ static void say_answer(struct fixture *f, enum group_op_kind kind, const void *a
     } else if (kind == CATALOG_REGISTER_NODE) {
         const struct register_node_response *r = answer;
         say_result(f, STR("node"), r->error_code, r->error_message);
+    } else if (kind == CATALOG_CHANGE_MEMBER || kind == CATALOG_MEMBER_STEP) {
+        const struct change_member_response *r = answer;
+        say_result(f, STR("change"), r->error_code, r->error_message);
+        say(f, " %lld", (long long)r->change_id);
+    } else if (kind == CATALOG_UPGRADE) {
+        const struct upgrade_cluster_response *r = answer;
+        say_result(f, STR("level"), r->error_code, r->error_message);
+        say(f, " %d->%d", r->before, r->level);
     } else {
         const struct init_producer_id_response *r = answer;
         say(f, "%d %lld/%d", r->error_code, (long long)r->producer_id, r->producer_epoch);
     }
 }
 
+void note_rule(const char *rule)
+{
+    if (!rule_was_hit(rule) && hits < RULES) {
+        hit[hits++] = rule;
+    }
+}
+
 static void note(struct fixture *f, const struct group_out *out)
 {
     snprintf(f->rule, sizeof f->rule, "%s", out->rule);
-    if (!rule_was_hit(out->rule) && hits < RULES) {
-        hit[hits++] = out->rule;
-    }
+    note_rule(out->rule);
 }
 
 static void on_answer(void *ctx, const struct world_request *request, const struct group_out *out)
@@ -137,6 +150,8 @@ const char *ask(struct fixture *f, enum group_op_kind kind, int16_t version, con
     r->op.api_version = version;
     r->op.request = request;
     r->op.group_id = STR_NULL;
+    r->op.reachable = (struct int32_array){f->reachable, f->reachable_count};
+    r->op.release = STR("9.1");
     world_submit(&f->world, r);
     return f->answer;
 }

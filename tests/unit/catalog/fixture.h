@@ -17,6 +17,8 @@ struct fixture {
     char answer[65536];
     char rule[128];
     int64_t records;
+    int32_t reachable[64]; /* by the leader, for changes of members */
+    int32_t reachable_count;
 };
 
 int fixture_setup(void **state);
@@ -36,5 +38,6 @@ const char *describe(struct fixture *f, int8_t type, const char *resource, const
 const char *describe_on_node(struct fixture *f, const char *resource, const char *keys);
 
 bool rule_was_hit(const char *rule);
+void note_rule(const char *rule); /* of what a test decides by itself */
 
 #endif

@@ -36,6 +36,13 @@
     X(test_what_moves_the_index)                                                                                                           \
     X(test_snapshot_under_change)                                                                                                          \
     X(test_any_history_applies)                                                                                                            \
+    X(test_members)                                                                                                                        \
+    X(test_member_quorums)                                                                                                                 \
+    X(test_member_limits)                                                                                                                  \
+    X(test_registering_members)                                                                                                            \
+    X(test_upgrade)                                                                                                                        \
+    X(test_newer_records)                                                                                                                  \
+    X(test_newer_snapshot)                                                                                                                 \
     X(test_every_rule_was_hit)
 
 #define X(name) void name(void **state);

@@ -169,7 +169,7 @@ static void damage_is_told(void **state)
     struct record unreadable = {bytes_of_str(STR("\x40")), BYTES_NULL};
     assert_string_equal(apply_entry(f, 1, NULL, 0, &unreadable, 1), "a record of the entry cannot be read");
     struct record unknown = {bytes_of_str(STR("\x70\x01zz")), BYTES_NULL};
-    assert_string_equal(apply_entry(f, 1, NULL, 0, &unknown, 1), "a record of the entry cannot be read");
+    assert_string_equal(apply_entry(f, 1, NULL, 0, &unknown, 1), "the entry holds a record of a newer version");
     struct group_metadata_key key = {.group = STR("g")};
     struct record foreign = wire_record_encode(RECORD_GROUP_METADATA, &key, 0, NULL, &f->arena);
     assert_string_equal(apply_entry(f, 1, NULL, 0, &foreign, 1), "the entry holds a record that this version cannot apply");

@@ -254,6 +254,9 @@ static void refusals_of_the_catalogue_name_each_thing(void **unused)
     assert_true(ended->topics.v[0].partitions.v[0].error_code == 41 && ended->topics.v[0].partitions.v[0].partition == 2);
     assert_int_equal(((const struct register_node_response *)refused(CATALOG_REGISTER_NODE, 0, NULL, &arena, 41))->error_code, 41);
     assert_int_equal(((const struct init_producer_id_response *)refused(CATALOG_PRODUCER_ID, 4, NULL, &arena, 41))->error_code, 41);
+    assert_int_equal(((const struct change_member_response *)refused(CATALOG_CHANGE_MEMBER, 0, NULL, &arena, 41))->error_code, 41);
+    assert_int_equal(((const struct change_member_response *)refused(CATALOG_MEMBER_STEP, 0, NULL, &arena, 41))->change_id, -1);
+    assert_int_equal(((const struct upgrade_cluster_response *)refused(CATALOG_UPGRADE, 0, NULL, &arena, 41))->error_code, 41);
     arena_fini(&arena);
 }
 
