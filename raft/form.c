@@ -76,6 +76,9 @@ int form_request_encode(struct buf *out, const struct form_request *q)
     writer_u8(&w, (uint8_t)q->op);
     if (q->op == FORM_PREPARE) {
         write_identity(&w, &q->identity);
+    } else if (q->op == FORM_JOIN) {
+        write_identity(&w, &q->identity);
+        writer_u32(&w, q->feature_level);
     } else if (q->op == FORM_COMMIT) {
         writer_uuid(&w, q->cluster_id);
     }
@@ -93,6 +96,10 @@ int form_request_decode(struct bytes frame, struct form_request *ret)
     uint8_t op = reader_u8(&r);
     if (op == FORM_PREPARE) {
         read_identity(&r, &ret->identity);
+    } else if (op == FORM_JOIN) {
+        read_identity(&r, &ret->identity);
+        ret->identity.joined = true;
+        ret->feature_level = reader_u32(&r);
     } else if (op == FORM_COMMIT) {
         ret->cluster_id = reader_uuid(&r);
     } else if (op != FORM_QUERY) {
@@ -302,6 +309,30 @@ static void commit(struct form *f, const void *connection, struct uuid cluster_i
     }
 }
 
+/* Into a cluster that is there. Whether it is the same as its configuration lists does not matter: that may be older than the cluster's last change. */
+static void join(struct form *f, const struct form_request *q, struct form_answer *a)
+{
+    const struct store_identity *id = &q->identity;
+    if (f->state != FORM_EMPTY) {
+        refuse(a, MUSTER_E_REFUSED, "it was prepared by a forming that did not end: remove %s from its data folder", PREPARED_NAME);
+    } else if (id->node_id != f->config.node_id) {
+        refuse(a, MUSTER_E_INVALID, "this is node %u, not node %u", f->config.node_id, id->node_id);
+    } else if (id->shard_count != f->config.shard_count || id->hash_version != f->config.hash_version) {
+        refuse(a, MUSTER_E_INVALID, "its configuration has muster.shards=%u, not %u", f->config.shard_count, id->shard_count);
+    } else if (q->feature_level > f->config.feature_level) {
+        refuse(a, MUSTER_E_INVALID, "it knows feature levels up to %u, and the cluster is at %u: a newer musterd is needed there",
+               f->config.feature_level, q->feature_level);
+    } else {
+        int rc = store_identity_write(f->port, id);
+        if (rc != 0) {
+            refuse(a, rc, "its identity cannot be written: %s", muster_strerror(rc));
+            return;
+        }
+        f->identity = *id;
+        f->state = FORM_FORMED;
+    }
+}
+
 void form_handle(struct form *f, const void *connection, const struct form_request *q, struct form_answer *a)
 {
     *a = (struct form_answer){.node_id = f->config.node_id, .shard_count = f->config.shard_count, .peer_count = f->config.peer_count};
@@ -313,6 +344,8 @@ void form_handle(struct form *f, const void *connection, const struct form_reque
         prepare(f, connection, &q->identity, a);
     } else if (q->op == FORM_COMMIT) {
         commit(f, connection, q->cluster_id, a);
+    } else if (q->op == FORM_JOIN) {
+        join(f, q, a);
     }
     a->state = f->state;
     if (f->state != FORM_EMPTY) {
@@ -334,8 +367,10 @@ void form_handle_formed(const struct store_identity *self, const struct form_req
                               .shard_count = self->shard_count,
                               .peer_count = self->peer_count,
                               .cluster_id = self->cluster_id};
-    bool done_already = q->op == FORM_COMMIT && uuid_eq(q->cluster_id, self->cluster_id);
-    if (q->op == FORM_PREPARE || (q->op == FORM_COMMIT && !done_already)) {
-        refuse(a, MUSTER_E_EXISTS, "it belongs to a cluster already");
+    bool joined = q->op == FORM_JOIN && uuid_eq(q->identity.cluster_id, self->cluster_id) && q->identity.node_id == self->node_id &&
+                  uuid_eq(q->identity.incarnation, self->incarnation);
+    bool done_already = q->op == FORM_QUERY || joined || (q->op == FORM_COMMIT && uuid_eq(q->cluster_id, self->cluster_id));
+    if (!done_already) {
+        refuse(a, MUSTER_E_EXISTS, "it belongs to a cluster already, or its data folder was not emptied");
     }
 }

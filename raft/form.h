@@ -4,7 +4,8 @@
  *
  * Prepare leaves a file; commit writes the identity. The client commits only when all nodes have prepared, so where one node is formed all others
  * were prepared for the same cluster: a retry can finish exactly those, and a node whose folder is empty beside a formed one was wiped and is
- * refused. While the connection that prepared is open no other may prepare, so two clients at once cannot mix two clusters. */
+ * refused. A node that joins a cluster that is there goes from EMPTY to FORMED at once: its identity comes whole, from the leader of shard 0
+ * (form_client_join), which may send it again. While the connection that prepared is open no other may prepare, so two clients at once cannot mix two clusters. */
 #ifndef MUSTER_RAFT_FORM_H
 #define MUSTER_RAFT_FORM_H
 
@@ -14,13 +15,14 @@
 
 enum { FORM_FRAME_MAX = 32768, FORM_TEXT_BYTES = 256 };
 
-enum form_op { FORM_QUERY = 1, FORM_PREPARE = 2, FORM_COMMIT = 3 };
+enum form_op { FORM_QUERY = 1, FORM_PREPARE = 2, FORM_COMMIT = 3, FORM_JOIN = 4 };
 enum form_state { FORM_EMPTY = 1, FORM_PREPARED = 2, FORM_FORMED = 3 };
 
 struct form_request {
     enum form_op op;
     struct uuid cluster_id;         /* commit */
-    struct store_identity identity; /* prepare: as the node is to write it */
+    struct store_identity identity; /* prepare, join: as the node is to write it */
+    uint32_t feature_level;         /* join: of the cluster; the node must know it */
 };
 
 struct form_answer {

@@ -149,7 +149,7 @@ static int receive_all(struct client *c, int fd, uint8_t *data, size_t len)
 
 static int exchange(struct client *c, struct target *t, const struct form_request *request)
 {
-    static uint8_t in[FORM_FRAME_MAX];
+    uint8_t in[FORM_FRAME_MAX]; /* on the stack: a node that leads asks from a thread of its pool */
     struct buf out;
     buf_init(&out, FORM_FRAME_MAX);
     MUSTER_CHECK(buf_add(&out, 4) != NULL && form_request_encode(&out, request) == 0);
@@ -308,6 +308,33 @@ int form_client_run(const struct form_config *config, int timeout_ms, struct uui
             close(c->targets[i].fd);
         }
     }
+    free(c);
+    return rc;
+}
+
+/* ---- one node into a cluster that is there ---------------------------------------------------------------------------------------- */
+
+int form_client_join(const struct store_identity *identity, uint32_t feature_level, int timeout_ms, char *text)
+{
+    struct client *c = calloc(1, sizeof *c);
+    struct form_request *request = calloc(1, sizeof *request);
+    MUSTER_CHECK(c != NULL && request != NULL);
+    c->deadline_ms = now_ms() + timeout_ms;
+    c->text = text;
+    *request = (struct form_request){.op = FORM_JOIN, .identity = *identity, .feature_level = feature_level};
+    int rc = MUSTER_E_INVALID;
+    for (uint32_t i = 0; i < identity->peer_count; i++) {
+        if (identity->peers[i].node_id == identity->node_id) {
+            struct target *t = &c->targets[0];
+            *t = (struct target){.peer = &identity->peers[i], .fd = -1};
+            rc = dial(c, t);
+            rc = rc == 0 ? exchange(c, t, request) : rc;
+            if (t->fd >= 0) {
+                close(t->fd);
+            }
+        }
+    }
+    free(request);
     free(c);
     return rc;
 }

@@ -106,6 +106,7 @@ struct form_config {
     uint32_t node_id;                    /* 0 for the client */
     uint32_t shard_count;
     uint32_t hash_version;
+    uint32_t feature_level;              /* the highest that the node knows, for a cluster that it may join */
     uint32_t peer_count;
     struct store_peer peers[32];         /* ascending by node id; incarnations are not looked at */
 };
@@ -123,5 +124,9 @@ void form_server_close(struct form_server *s, void (*done)(void *ctx), void *ctx
  * 0, or with text naming the peer: CLOSED (not reachable), EXISTS (it belongs to a cluster), REFUSED, INVALID (configurations
  * differ), BUSY (another form is under way). */
 int  form_client_run(const struct form_config *config, int timeout_ms, struct uuid *ret_cluster_id, bool *ret_already, char *text);
+/* Gives the node of identity->node_id, found by its address among the peers, its identity in a cluster that is there; blocking, from any thread. The node must be
+ * empty, or have been given the same identity before. 0, or with text: CLOSED (not reachable), EXISTS (its folder belongs to another cluster or
+ * incarnation), INVALID (another node id, other shards, a program too old), REFUSED. */
+int  form_client_join(const struct store_identity *identity, uint32_t feature_level, int timeout_ms, char *text);
 
 #endif
