@@ -24,8 +24,10 @@ struct api_options {
     int32_t advertised_port;
     struct str peer_address, rack;               /* rack may be null */
     struct str version;                          /* of the program */
-    const struct api_peer *peers;                /* all nodes of the cluster, this one included */
+    const struct api_peer *peers;                /* the nodes that the cluster was formed with, as long as the catalogue has no members */
     size_t peer_count;
+    struct str (*doing)(const void *ctx);        /* what this node does for the change of members that is under way, for people; NULL or null: nothing */
+    const void *doing_ctx;
     bool auto_create_topics;                     /* auto.create.topics.enable */
     bool consumer_groups, streams_groups;        /* group.coordinator.rebalance.protocols names them */
     int64_t apply_wait_us;                       /* muster.catalog.apply.wait.ms: a change of topics or configs is answered when all connected nodes have

@@ -308,6 +308,9 @@ bool catalog_next_member(const struct group_set *shard0, int32_t after, struct c
 struct catalog_change { int64_t id; enum member_change_kind kind; int32_t node_id; enum member_change_state state; enum member_standing target; int64_t began_wall_ms; struct str reason; };
 bool catalog_member_change(const struct group_set *shard0, struct catalog_change *ret);                  /* the newest; false: there was none */
 
+/* Moves whenever the members or their change do; of no meaning between processes. */
+uint64_t catalog_members_revision(const struct group_set *shard0);
+
 /* What the host of shard 0's leader tells of a change under way, CATALOG_MEMBER_STEP. */
 enum member_step_kind {
     MEMBER_STEP_FOUND,                           /* the members that the cluster was formed with; of no effect when there are any */

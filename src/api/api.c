@@ -91,7 +91,8 @@ bool api_is_registered(const struct api *a)
     struct catalog_node node;
     return catalog_next_node(api_catalog(a), (int32_t)o->node_id - 1, &node) && node.node_id == (int32_t)o->node_id &&
            uuid_eq(node.incarnation, o->incarnation) && str_eq(node.host, o->advertised_host) && node.port == o->advertised_port &&
-           str_eq(node.peer_address, o->peer_address) && str_eq(node.rack, o->rack);
+           str_eq(node.peer_address, o->peer_address) && str_eq(node.rack, o->rack) && node.feature_level == group_feature_level &&
+           str_eq(node.release, o->version);
 }
 
 void api_register_self(struct api *a)
@@ -108,6 +109,8 @@ void api_register_self(struct api *a)
     request.port = o->advertised_port;
     request.peer_address = o->peer_address;
     request.rack = o->rack;
+    request.feature_level = group_feature_level;
+    request.release = o->version;
     a->registering = true;
     api_run_own(a, API_KEY_REGISTER_NODE, &request, registered, NULL);
 }

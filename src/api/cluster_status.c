@@ -22,6 +22,23 @@ static void show_node(struct api *a, const struct api_peer *peer, struct cluster
     }
 }
 
+/* The members; those that the cluster was formed with as long as this node has not heard of them as members. */
+static void show_nodes(struct api_request *r, struct cluster_status_response *response)
+{
+    struct api *a = r->api;
+    struct catalog_member m;
+    response->nodes.v = ARENA_NEW(r->arena, struct cluster_status_response_node_status, a->options.peer_count + CATALOG_MAX_MEMBERS);
+    for (int32_t after = -1; response->nodes.len < CATALOG_MAX_MEMBERS && catalog_next_member(api_catalog(a), after, &m);
+         after = m.node_id) {
+        struct api_peer peer = {(uint32_t)m.node_id, m.peer_address};
+        show_node(a, &peer, &response->nodes.v[response->nodes.len++]);
+    }
+    bool heard = response->nodes.len > 0;
+    for (size_t i = 0; !heard && i < a->options.peer_count; i++) {
+        show_node(a, &a->options.peers[i], &response->nodes.v[response->nodes.len++]);
+    }
+}
+
 /* A leader is one that serves: from its election until an entry of its own term is applied it counts as a candidate. */
 static int8_t role_of(const struct replica_shard_status *status)
 {
@@ -64,11 +81,7 @@ void api_cluster_status(struct api_request *r)
     response->cluster_id = str_of(a->cluster_id);
     response->node_id = (int32_t)a->options.node_id;
     response->version = a->options.version;
-    response->nodes.len = (int32_t)a->options.peer_count;
-    response->nodes.v = ARENA_NEW(r->arena, struct cluster_status_response_node_status, a->options.peer_count);
-    for (size_t i = 0; i < a->options.peer_count; i++) {
-        show_node(a, &a->options.peers[i], &response->nodes.v[i]);
-    }
+    show_nodes(r, response);
     response->shards.len = (int32_t)shards;
     response->shards.v = ARENA_NEW(r->arena, struct cluster_status_response_shard_status, shards);
     for (uint32_t i = 0; i < shards; i++) {

@@ -259,6 +259,21 @@ static void controller_done(struct coord_request *c, int16_t error, const void *
     }
 }
 
+/* What a decision about members goes by besides the catalogue. */
+static void fill_reachable(struct api_request *r)
+{
+    const struct api *a = r->api;
+    struct catalog_member m;
+    struct int32_array reachable = {ARENA_NEW(r->arena, int32_t, CATALOG_MAX_MEMBERS), 0};
+    for (int32_t after = -1; reachable.len < CATALOG_MAX_MEMBERS && catalog_next_member(api_catalog(a), after, &m); after = m.node_id) {
+        if (m.node_id == (int32_t)a->options.node_id || replica_connected(coord_replica(a->coord), (uint32_t)m.node_id)) {
+            reachable.v[reachable.len++] = m.node_id;
+        }
+    }
+    r->coord.op.reachable = reachable;
+    r->coord.op.release = a->options.version;
+}
+
 static void controller_try(struct api_request *r)
 {
     struct api *a = r->api;
@@ -269,6 +284,9 @@ static void controller_try(struct api_request *r)
     }
     if (coord_shard_state(a->coord, 0, &leader) == 0) {
         memset(&r->coord.in, 0, sizeof(r->coord.in));
+        if (r->kind == CATALOG_CHANGE_MEMBER || r->kind == CATALOG_UPGRADE) {
+            fill_reachable(r);
+        }
         r->busy = true;
         a->submitted = true;
         coord_submit(a->coord, &r->coord);

@@ -44,6 +44,9 @@ const struct api_row api_rows[] = {
     {API_KEY_REGISTER_NODE, false, api_register_node},
     {API_KEY_STREAMS_GROUP_INITIALIZE, true, api_streams_group_initialize},
     {API_KEY_STREAMS_GROUP_TOPOLOGY, false, api_streams_group_topology},
+    {API_KEY_CHANGE_MEMBER, false, api_change_member},
+    {API_KEY_CLUSTER_MEMBERS, false, api_cluster_members},
+    {API_KEY_UPGRADE_CLUSTER, false, api_upgrade_cluster},
     {API_KEY_READ_SHARD, false, api_read_shard},
 };
 const size_t api_row_count = COUNT_OF(api_rows);

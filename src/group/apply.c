@@ -196,6 +196,7 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
         return false;
     }
     catalog_apply(c, r);
+    c->set->members_revision += r->schema->type == RECORD_CLUSTER_MEMBER || r->schema->type == RECORD_MEMBER_CHANGE;
     if (concerns_groups(r->schema->type) && c->index > c->set->catalog_index) {
         c->set->catalog_index = c->index;
     }

@@ -296,7 +296,8 @@ struct group_set {
     struct group_set_counts counts;
     uint64_t hash;
     int64_t clock_ms;
-    uint64_t catalog_index; /* shard 0: of the newest entry that changed the catalogue; apply.c keeps it */
+    uint64_t catalog_index;    /* shard 0: of the newest entry that changed the catalogue; apply.c keeps it */
+    uint64_t members_revision; /* moves with the records of members and their change; of this process alone */
     int64_t cursor;
     uint64_t cursor_hash;
     uint64_t phases;          /* phases given out; group_phase() of a group never repeats */

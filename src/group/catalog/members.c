@@ -81,6 +81,11 @@ bool catalog_member_change(const struct group_set *shard0, struct catalog_change
     return true;
 }
 
+uint64_t catalog_members_revision(const struct group_set *shard0)
+{
+    return shard0->members_revision;
+}
+
 int16_t catalog_feature_level(const struct group_set *shard0)
 {
     struct feature_level_value value = {.level = 1};

@@ -41,7 +41,7 @@ uint64_t coord_applied_index(const struct coord *c, uint32_t shard)
 
 static bool is_catalog(enum group_op_kind kind)
 {
-    return kind >= CATALOG_CREATE_TOPICS && kind <= CATALOG_PRODUCER_ID;
+    return kind >= CATALOG_CREATE_TOPICS && kind <= CATALOG_UPGRADE;
 }
 
 static uint32_t shard_of(struct coord_request *r)
@@ -177,6 +177,24 @@ size_t replica_nodes(const struct replica *r, uint32_t *ret_ids, size_t capacity
         ret_ids[i] = i + 1;
     }
     return NODES;
+}
+
+size_t replica_members(const struct replica *r, uint32_t shard, struct replica_member *ret, size_t capacity, bool *ret_committed)
+{
+    (void)r;
+    assert_true(capacity >= NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        ret[i] = (struct replica_member){.node = i + 1, .vote = i + 1 == NODES && shard == 1 ? REPLICA_LEARNER : REPLICA_VOTER};
+    }
+    *ret_committed = shard != 2;
+    return NODES;
+}
+
+bool replica_progress(const struct replica *r, uint32_t shard, uint32_t node, struct replica_progress *ret)
+{
+    const struct world *w = world_of(r);
+    *ret = (struct replica_progress){.match_index = 10 * shard + node, .heard_us = node == 2 ? w->now_us - 7000 : 0};
+    return w->leader[shard] == SELF;
 }
 
 bool replica_send(struct replica *r, uint32_t node, uint16_t channel, struct bytes data)

@@ -80,6 +80,8 @@ void commit(struct world *w, struct str group, const char *topic, int32_t partit
 
 #define STR_IS(view, text) assert_true(str_eq((view), str_of(text)))
 
+extern const struct CMUnitTest members_tests[];
+extern const size_t members_test_count;
 extern const struct CMUnitTest protocol_tests[], group_tests[], topic_tests[], data_tests[], forward_tests[], streams_tests[],
     consumer_tests[];
 extern const size_t protocol_test_count, group_test_count, topic_test_count, data_test_count, forward_test_count, streams_test_count,
