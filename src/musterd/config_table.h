@@ -249,6 +249,10 @@ INT32(entry_max_bytes, "muster.entry.max.bytes", 1048576, 65536, 67108864, NONE,
       "Longest log entry. A request that alone needs a longer one is refused.")
 INT32(state_hash_interval, "muster.state.hash.interval", 10000, 1, 1000000000, NONE,
       "After so many entries all replicas of a shard compare the hashes of their states.")
+INT32(membership_interval_ms, "muster.membership.interval.ms", 50, 10, 60000, NONE,
+      "While the members of the cluster change, how often a shard's leader looks for the next step. At rest it looks once a second.")
+INT32(membership_join_timeout_ms, "muster.membership.join.timeout.ms", 60000, 1000, 86400000, NONE,
+      "How long a node that is added or replaced may take to answer; then the change is given up, and the node is no member.")
 INT32(loop_stall_ms, "muster.loop.stall.ms", 100, 1, 60000, NONE,
       "When the loop stood still for longer than this, no member's deadline counts the time it was gone.")
 
@@ -273,6 +277,8 @@ INT32(disk_hang_ms, "muster.disk.hang.ms", 30000, 1000, 86400000, NONE,
 
 SECTION(process, "The process")
 
+INT32(shutdown_transfer_ms, "muster.shutdown.transfer.ms", 2000, 0, 600000, NONE,
+      "How long a node that is told to end may take to hand the shards that it leads over to others.")
 INT32(pool_threads, "muster.pool.threads", 2, 1, 128, NONE,
       "Threads for what takes long: snapshots and their compression, assignments of large groups, regular expressions.")
 INT32(jobs_max, "muster.jobs.max", 2, 1, 128, NONE,

@@ -32,6 +32,11 @@ int data_open(struct server *s, bool *ret_formed)
     if (rc < 0) {
         return folder_failed(dir, rc);
     }
+    if (members_were_removed(s)) {
+        log_event(LOG_ERROR, "folder_of_removed_node",
+                  "dir=\"%s\" hint=\"this node was removed from its cluster; empty the folder, then add the node\"", dir);
+        return SERVER_EXIT_REMOVED;
+    }
     rc = store_identity_read(&s->port, &s->identity);
     if (rc < 0 && rc != MUSTER_E_NOT_FOUND) {
         log_event(LOG_ERROR, "identity_unreadable",
@@ -71,25 +76,39 @@ static void write_address(char *dst, size_t size, const struct config_endpoint *
     memcpy(dst, text, (size_t)len + 1);
 }
 
-/* Nodes are fixed by the forming; where they are found may change, and then the configuration knows better. */
-static int take_addresses(struct server *s)
+void data_configured_address(const struct config *c, uint32_t node, char *dst, size_t size)
+{
+    struct config_peer peers[CONFIG_MAX_PEERS];
+    const struct config_peer *peer = find_peer(peers, config_peers(c, peers), node);
+    if (peer != NULL) {
+        write_address(dst, size, &peer->at);
+    }
+}
+
+/* Who the members are the folder knows, since it was formed or joined; where they are found the configuration knows better, as far as it names them. */
+static void take_addresses(struct server *s)
 {
     struct config_peer peers[CONFIG_MAX_PEERS];
     size_t count = config_peers(s->config, peers);
-    if (count != s->identity.peer_count) {
-        return does_not_fit(s, "muster.peers", s->identity.peer_count, (uint32_t)count);
-    }
+    size_t common = 0;
     for (uint32_t i = 0; i < s->identity.peer_count; i++) {
         struct store_peer *peer = &s->identity.peers[i];
-        const struct config_peer *configured = find_peer(peers, count, peer->node_id);
-        if (configured == NULL) {
-            log_event(LOG_ERROR, "config_does_not_fit_data", "dir=\"%s\" key=muster.peers missing_node=%u", s->config->data_dir,
-                      peer->node_id);
-            return SERVER_EXIT_CONFIG;
+        char before[sizeof(peer->address)];
+        memcpy(before, peer->address, sizeof(before));
+        common += find_peer(peers, count, peer->node_id) != NULL;
+        data_configured_address(s->config, peer->node_id, peer->address, sizeof(peer->address));
+        if (strcmp(before, peer->address) != 0) {
+            log_event(LOG_WARN, "peer_address_differs",
+                      "node=%u known=%s muster.peers=%s hint=\"muster.peers counts; correct it if it is old\"", peer->node_id, before,
+                      peer->address);
         }
-        write_address(peer->address, sizeof(peer->address), &configured->at);
     }
-    return SERVER_EXIT_OK;
+    if (common != s->identity.peer_count || common != count) {
+        log_event(
+            LOG_WARN, "peers_differ",
+            "members=%u muster.peers=%zu common=%zu hint=\"the cluster has changed since muster.peers was written: the members count\"",
+            s->identity.peer_count, count, common);
+    }
 }
 
 int data_check_identity(struct server *s)
@@ -105,7 +124,8 @@ int data_check_identity(struct server *s)
                   HASH_VERSION);
         return SERVER_EXIT_DATA;
     }
-    return take_addresses(s);
+    take_addresses(s);
+    return SERVER_EXIT_OK;
 }
 
 void data_form_config(const struct config *c, struct form_config *ret)
@@ -115,6 +135,7 @@ void data_form_config(const struct config *c, struct form_config *ret)
     ret->node_id = (uint32_t)c->node_id;
     ret->shard_count = (uint32_t)c->shards;
     ret->hash_version = HASH_VERSION;
+    ret->feature_level = (uint32_t)group_feature_level;
     ret->peer_count = (uint32_t)config_peers(c, peers);
     for (uint32_t i = 0; i < ret->peer_count; i++) {
         ret->peers[i].node_id = (uint32_t)peers[i].id;

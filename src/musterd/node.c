@@ -136,7 +136,8 @@ static int open_api(struct server *s)
     struct config_endpoint advertised = config_advertised(c);
     struct api_peer *peers = ARENA_NEW(&s->memory, struct api_peer, s->identity.peer_count);
     for (uint32_t i = 0; i < s->identity.peer_count; i++) {
-        peers[i] = (struct api_peer){s->identity.peers[i].node_id, str_of(s->identity.peers[i].address)};
+        /* Copies: the identity moves on with the members. */
+        peers[i] = (struct api_peer){s->identity.peers[i].node_id, arena_str(&s->memory, str_of(s->identity.peers[i].address))};
     }
     struct api_options options = {
         .node_id = s->identity.node_id,
@@ -144,7 +145,7 @@ static int open_api(struct server *s)
         .incarnation = s->identity.incarnation,
         .advertised_host = arena_str(&s->memory, str_of(advertised.host)),
         .advertised_port = advertised.port,
-        .peer_address = peer_listener(s),
+        .peer_address = arena_str(&s->memory, peer_listener(s)),
         .rack = c->rack[0] != '\0' ? str_of(c->rack) : STR_NULL,
         .version = STR(MUSTER_VERSION),
         .peers = peers,
@@ -155,6 +156,8 @@ static int open_api(struct server *s)
         .apply_wait_us = (int64_t)c->catalog_apply_wait_ms * 1000,
         .request_max_groups = c->request_max_groups,
         .backup_idle_us = (int64_t)c->backup_idle_timeout_ms * 1000,
+        .doing = members_doing,
+        .doing_ctx = s,
     };
     settings_broker_values(c, &options.broker_values);
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;

@@ -14,7 +14,6 @@
 
 enum {
     HOUSEKEEPING_MS = 1000,
-    LEAVE_US = 2000 * 1000, /* for handing leadership over before the end */
     LEAVE_STEP_MS = 10,
     LEAVE_TRIES = 3 /* of each shard: from a node that is ending as well it comes back */
 };
@@ -49,6 +48,7 @@ static void end_now(struct server *s)
     close_handle((uv_handle_t *)&s->counting);
     close_handle((uv_handle_t *)&s->term);
     close_handle((uv_handle_t *)&s->interrupt);
+    members_stop(s);
     if (s->forming != NULL) {
         form_server_close(s->forming, NULL, NULL);
         s->forming = NULL;
@@ -109,7 +109,7 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     net_stop_listening(s->net);
-    s->leaving_until_us = server_now_us() + LEAVE_US;
+    s->leaving_until_us = server_now_us() + (int64_t)s->config->shutdown_transfer_ms * 1000;
     uv_timer_start(&s->leaving, on_leaving, 0, LEAVE_STEP_MS);
 }
 
@@ -146,6 +146,7 @@ static void start_node(struct server *s)
         server_fail(s, (enum server_exit)code);
         return;
     }
+    members_start(s);
     struct config_endpoint listener = config_listener(s->config);
     log_event(LOG_INFO, "started", "version=%s node=%u cluster=%s nodes=%u shards=%u listener=%s:%u", MUSTER_VERSION, s->identity.node_id,
               cluster, s->identity.peer_count, s->identity.shard_count, listener.host, listener.port);
@@ -181,6 +182,7 @@ static void init_handles(struct server *s)
     uv_timer_init(&s->loop, &s->housekeeping);
     uv_timer_init(&s->loop, &s->leaving);
     uv_timer_init(&s->loop, &s->counting);
+    members_init(s);
     uv_signal_init(&s->loop, &s->term);
     uv_signal_init(&s->loop, &s->interrupt);
     s->housekeeping.data = s->leaving.data = s->counting.data = s->term.data = s->interrupt.data = s;
@@ -249,6 +251,7 @@ int server_run(const struct config *config)
         store_port_posix_fini(&s->port);
     }
     census_fini(&s->census);
+    members_free(s);
     arena_fini(&s->memory);
     int code = s->exit_code;
     free(s);

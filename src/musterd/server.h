@@ -13,6 +13,7 @@
 #include "census.h"
 #include "config.h"
 #include "disk.h"
+#include "members.h"
 #include "random.h"
 #include "tally.h"
 
@@ -63,6 +64,7 @@ struct server {
     struct ops *ops;
     int64_t started_wall_us;
     struct turn turn;
+    struct members members;
     uv_timer_t housekeeping;
     struct tally tally;   /* of what was decided and who led, for the metrics */
     struct census census; /* metrics.c */
@@ -95,6 +97,8 @@ int data_open(struct server *s, bool *ret_formed);
 /* Whether the folder's identity fits the configuration; else the exit code. */
 int data_check_identity(struct server *s);
 void data_form_config(const struct config *c, struct form_config *ret);
+/* Where muster.peers says that the node is; dst stays as it is when it does not say. */
+void data_configured_address(const struct config *c, uint32_t node, char *dst, size_t size);
 
 /* ---- errands.c: what coord asks to be done outside ---- */
 void errands_run_job(void *ctx, struct group_job *job);

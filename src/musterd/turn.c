@@ -102,6 +102,7 @@ static void on_check(uv_check_t *check)
     struct server *s = check->data;
     turn_open(s);
     net_resume(s->net);
+    members_look(s);
     coord_expire(s->coord);
     api_turn_end(s->api);
     if (s->register_soon && !s->ending) {
