@@ -462,6 +462,12 @@ static int transfer(struct cli *cli, struct client *c, struct transfer *t)
     return code;
 }
 
+int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+{
+    struct transfer t = {.shard = shard, .to = to, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
+    return transfer(cli, c, &t);
+}
+
 static int run_transfer(struct cli *cli)
 {
     struct client c;
@@ -478,8 +484,7 @@ static int run_transfer(struct cli *cli)
     }
     int code = cli_connect(cli, &c);
     if (code == CLI_OK) {
-        struct transfer t = {.shard = (int32_t)shard, .to = (int32_t)to, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
-        code = transfer(cli, &c, &t);
+        code = cluster_transfer(cli, &c, (int32_t)shard, (int32_t)to);
         client_fini(&c);
     }
     return code;

@@ -9,6 +9,8 @@ extern const struct cli_command *const cli_commands[];
 extern const size_t cli_command_count;
 
 extern const struct cli_command command_cluster_status, command_cluster_form, command_cluster_transfer;
+extern const struct cli_command command_cluster_members, command_cluster_add, command_cluster_promote, command_cluster_remove,
+    command_cluster_replace, command_cluster_rebalance, command_cluster_upgrade;
 extern const struct cli_command command_topics_create, command_topics_list, command_topics_describe, command_topics_delete,
     command_topics_set_end;
 extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
@@ -22,6 +24,10 @@ enum { HASH_VERSION = 1 };
 /* --peers: "ID@HOST:PORT,...", ascending by id into config->peers. CLI_OK or CLI_USAGE, said. */
 struct form_config;
 int peers_parse(struct cli *cli, const char *text, struct form_config *config);
+
+struct client;
+/* Hands the shard to that node (-1: to whichever is best placed), waits until it serves there, and prints it. An exit code. */
+int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to);
 
 /* From the committed offset to the end; -1 when either is not known. */
 int64_t offset_lag(const struct offset_view *o);
