@@ -74,6 +74,27 @@ class Cluster:
             raise RuntimeError(f"muster cluster status: {err.strip()}")
         return json.loads(out)
 
+    def members(self):
+        """What `muster cluster members` says; None: nobody answers now."""
+        code, out, _ = self.muster("cluster", "members", "--bootstrap", self.bootstrap(), "--json")
+        return json.loads(out) if code == 0 else None
+
+    def add(self, node, *options):
+        """Node of that number, on an empty folder, into the cluster."""
+        self.nodes = max(self.nodes, node)
+        return self.run("add", node, *options, timeout=180)
+
+    def remove(self, node):
+        return self.run("remove", node, timeout=180)
+
+    def replace(self, node, *options):
+        """The node comes back with an empty folder."""
+        return self.run("replace", node, *options, timeout=180)
+
+    def change(self, verb, node, *options):
+        """`muster cluster VERB NODE`: (exit status, standard output, standard error)."""
+        return self.muster("cluster", verb, node, *options, "--bootstrap", self.bootstrap(), timeout=180)
+
     def transfer(self, shard, node):
         return self.muster("cluster", "transfer", shard, node, "--bootstrap", self.bootstrap())
 
@@ -82,8 +103,12 @@ class Cluster:
     def address(self, node):
         return "127.0.0.1", self.base_port + 100 * (node - 1)
 
+    def numbers(self):
+        """The nodes there are; those that were removed leave gaps."""
+        return [node for node in range(1, self.nodes + 1) if self.home(node).is_dir()]
+
     def addresses(self):
-        return [self.address(node) for node in range(1, self.nodes + 1)]
+        return [self.address(node) for node in self.numbers() or range(1, self.nodes + 1)]
 
     def bootstrap(self):
         return ",".join(f"{host}:{port}" for host, port in self.addresses())
@@ -167,7 +192,7 @@ class Cluster:
             return False
         self.look_again = time.monotonic() + 0.5
         leaders = self.leaders()
-        counts = [list(leaders.values()).count(node) for node in range(1, self.nodes + 1)]
+        counts = [list(leaders.values()).count(node) for node in self.numbers()]
         return 0 not in leaders.values() and max(counts) - min(counts) <= 1
 
     def place(self, wanted):
@@ -186,7 +211,8 @@ class Cluster:
 
     def spread(self):
         """Hands every shard to its home node, so that a test need not wait until the nodes do so by themselves."""
-        self.place({shard: shard % self.nodes + 1 for shard in self.leaders()})
+        numbers = self.numbers()
+        self.place({shard: numbers[shard % len(numbers)] for shard in self.leaders()})
 
     def coordinator(self, client, group):
         """Number of the node that coordinates the group."""
