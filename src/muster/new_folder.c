@@ -159,8 +159,7 @@ int new_folder_shard(struct new_folder *f, uint32_t shard, uint64_t index, uint6
 
 /* ---- what does not go along ---- */
 
-/* Members and the changes of them, of clusters that have such records; this program need not know what is in them. */
-enum { MOST_NODES = 1024, CLUSTER_MEMBER = 0x4017, MEMBER_CHANGE = 0x4018 };
+enum { MOST_NODES = 1024 };
 
 struct keys {
     struct arena arena;
@@ -168,10 +167,11 @@ struct keys {
     size_t count;
 };
 
+/* The new cluster has members of its own: those that its folders were made for. */
 static bool is_of_nodes(struct bytes key)
 {
     int16_t type = key.len >= 2 ? (int16_t)get_be16(key.ptr) : -1;
-    return type == RECORD_NODE || type == CLUSTER_MEMBER || type == MEMBER_CHANGE;
+    return type == RECORD_NODE || type == RECORD_CLUSTER_MEMBER || type == RECORD_MEMBER_CHANGE;
 }
 
 static void find_nodes(struct keys *keys, const struct buf *run)
