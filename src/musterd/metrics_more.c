@@ -194,11 +194,37 @@ static void put_peers(struct server *s, struct buf *out)
     ops_value(out, "etcd_server_id", "server_id", str_of(self), 1);
 }
 
+/* As far as this node has applied shard 0. */
+static void put_members(struct server *s, struct buf *out)
+{
+    static const char *const standings[] = {"joining", "learner", "voter", "leaving"}; /* enum member_standing */
+    const struct group_set *catalog = coord_set(s->coord, 0);
+    uint64_t counts[COUNT_OF(standings)] = {0};
+    bool learner = false;
+    struct catalog_member m;
+    struct catalog_change change;
+    for (int32_t after = -1; catalog_next_member(catalog, after, &m); after = m.node_id) {
+        if ((size_t)m.standing < COUNT_OF(counts)) {
+            counts[m.standing]++;
+        }
+        learner = learner || (m.node_id == (int32_t)s->identity.node_id && m.standing == MEMBER_LEARNER);
+    }
+    bool changes = catalog_member_change(catalog, &change) && change.state == MEMBER_CHANGE_UNDER_WAY;
+    ops_metric(out, "muster_members", OPS_GAUGE, "Nodes of the cluster, by what it wants of them.");
+    for (size_t i = 0; i < COUNT_OF(standings); i++) {
+        ops_value(out, "muster_members", "standing", str_of(standings[i]), counts[i]);
+    }
+    put_gauge(out, "muster_member_change_under_way", "1 while the members of the cluster change.", changes);
+    put_gauge(out, "etcd_server_is_learner", "1 when this node is a learner.", learner);
+    put_gauge(out, "muster_feature_level", "What all nodes know and may be written.", (uint64_t)catalog_feature_level(catalog));
+}
+
 void metrics_put_etcd(struct server *s, struct buf *out)
 {
     put_raft(s, out);
     put_disk(s, out);
     put_peers(s, out);
+    put_members(s, out);
 }
 
 /* ---- Kafka's ---- */
