@@ -174,6 +174,16 @@ def leader_of_everything(bench):
     return victim
 
 
+def removed_while_dead(bench, node):
+    """It does not know; the others tell it, and it ends."""
+    cluster = bench.cluster
+    cluster.kill(node)
+    bench.world.run(0.5)
+    code, _, err = meanwhile(bench.world, lambda: cluster.change("remove", node))
+    check_equal(code, 0, f"exit status of remove {node}: {err}")
+    bench.do(f"node {node}, removed while it was dead, ends", lambda: (cluster.run("restart", node), retire(bench, node)))
+
+
 def starts_again(cluster, node):
     """What a node says that is started on the folder of one that was removed."""
     gone = cluster.folder / f"gone-{node}"
@@ -211,7 +221,7 @@ def run(test):
     gone = leader_of_everything(bench)
     left = [n for n in (1, 2, 3, 4, 5) if n != gone]
     out = left.pop()
-    bench.do(f"node {out} removed", lambda: cluster.remove(out))
+    removed_while_dead(bench, out)
     bench.expect(left)
     wiped = next(n for n in left if n != bench.controller())
     bench.do(f"node {wiped}, wiped, replaced", lambda: cluster.replace(wiped))
