@@ -168,7 +168,7 @@ static void write_identity(struct uv_replica *r, int64_t now)
 
 int uv_replica_set_peers(struct uv_replica *r, const struct store_peer *peers, uint32_t count)
 {
-    int rc = core_set_peers(r->core, peers, count, now_us());
+    int rc = r->closing ? 0 : core_set_peers(r->core, peers, count, now_us());
     if (rc <= 0) {
         return rc;
     }

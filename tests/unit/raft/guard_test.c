@@ -183,6 +183,68 @@ static void test_configuration_inside_a_batch(void **state)
     buf_fini(&config);
 }
 
+static struct raft_entry configuration(uint64_t term, uint32_t members, struct buf *out)
+{
+    struct store_identity identity = {.node_id = 1, .peer_count = members};
+    for (uint32_t i = 0; i < members; i++) {
+        identity.peers[i].node_id = i + 1;
+        identity.peers[i].address[0] = (char)('a' + i);
+    }
+    buf_init(out, 0);
+    assert_int_equal(core_founding_config(&identity, out), 0);
+    return (struct raft_entry){.term = term, .type = RAFT_CHANGE, .buf = {out->ptr, out->len}};
+}
+
+/* Two configurations come before either is known to be committed, from a leader that does not know it itself. The first must be: else nobody had begun the
+ * second. So when the second is cut off the first is in force, not the one that 0.22.1 was last told of. */
+static void test_second_configuration_is_cut_off(void **state)
+{
+    struct node *n = a_follower();
+    struct replica_shard_status status = status_of(n);
+    struct buf first, second;
+    (void)state;
+    struct raft_entry entries[2] = {configuration(status.term, 4, &first), configuration(status.term, 5, &second)};
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
+    m.append_entries.term = status.term;
+    m.append_entries.prev_log_index = status.last_index;
+    m.append_entries.prev_log_term = status.term;
+    m.append_entries.leader_commit = status.last_index;
+    m.append_entries.entries = entries;
+    m.append_entries.n_entries = 2;
+    w.unchecked = n->id;
+    assert_int_equal(tell(n, world_leader(&w, 0)->id, &m), 0);
+    assert_int_equal(n->core->shards[0].raft.configuration.n, 5);
+    entries[0] = (struct raft_entry){.term = status.term + 1, .type = RAFT_COMMAND, .buf = {"x", 1}};
+    m.append_entries.term = status.term + 1;
+    m.append_entries.prev_log_index = status.last_index + 1;
+    m.append_entries.n_entries = 1;
+    assert_int_equal(tell(n, 6 - n->id - world_leader(&w, 0)->id, &m), 0);
+    assert_int_equal(status_of(n).last_index, status.last_index + 2);
+    assert_int_equal(n->core->shards[0].raft.configuration.n, 4);
+    buf_fini(&first);
+    buf_fini(&second);
+}
+
+/* 0.22.1 steps down for the term in an answer before it looks whether the node is one of the shard. */
+static void test_answer_of_a_peer_that_is_no_member(void **state)
+{
+    struct node *leader = world_leader(&w, 0);
+    uint64_t term = status_of(leader).term;
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES_RESULT};
+    (void)state;
+    world_room(&w, 1);
+    world_join(&w, 4);
+    world_hear_all(&w);
+    m.append_entries_result.term = term + 3;
+    m.append_entries_result.last_log_index = 1;
+    uint64_t before = refused_by(leader);
+    assert_int_equal(tell(leader, 4, &m), 0);
+    assert_int_equal(refused_by(leader), before + 1);
+    world_run(&w, SECOND);
+    assert_ptr_equal(world_leader(&w, 0), leader);
+    assert_int_equal(status_of(leader).term, term);
+}
+
 /* Of a batch whose first part does not fit nothing is taken. */
 static void test_batch_that_does_not_fit(void **state)
 {
@@ -285,6 +347,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_second_leader_of_a_term, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_vote_result, setup, teardown),
         cmocka_unit_test_setup_teardown(test_configuration_inside_a_batch, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_second_configuration_is_cut_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_answer_of_a_peer_that_is_no_member, setup, teardown),
         cmocka_unit_test_setup_teardown(test_batch_that_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_rejection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_false_alarm, setup, teardown),
