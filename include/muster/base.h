@@ -89,6 +89,10 @@ struct arena {
 void  arena_init(struct arena *a, size_t limit_bytes);
 void  arena_fini(struct arena *a);
 void  arena_clear(struct arena *a);                      /* keeps the first chunk for the next request */
+/* What was taken since the mark is given back; nothing of it may be referred to any more. */
+struct arena_mark { struct arena_chunk *head; size_t head_used, used_bytes; };
+struct arena_mark arena_here(const struct arena *a);
+void  arena_rewind(struct arena *a, struct arena_mark mark);
 /* Zeroed memory aligned for any type, valid until clear or fini. NULL when the limit would be passed. size 0 gives a valid pointer. */
 void *arena_try(struct arena *a, size_t size);
 /* The same for callers whose sizes are already bounded: panics instead of NULL. */

@@ -29,6 +29,7 @@ struct net_frame {
 
 enum net_verdict {
     NET_TAKEN,                                   /* the next frame of the connection may come */
+    NET_YIELD,                                   /* it may come; if this one is not answered by then, the handler is told first (`follows`) */
     NET_HOLD,                                    /* it may come when this one is answered */
     NET_CLOSE                                    /* the frame is garbage: close; the slot is released by net */
 };
@@ -36,6 +37,8 @@ enum net_verdict {
 struct net_handler {
     void *ctx;
     enum net_verdict (*frame)(void *ctx, const struct net_frame *frame);
+    /* A frame has come behind an unanswered slot that yields: it should not wait for this one. Once for each; NULL: no frame yields. user: see net_set_user. */
+    void (*follows)(void *ctx, struct net_slot *slot, void *user);
     /* The client of an unanswered slot has gone: its answer is not wanted any more. The slot still has to be released. user: see net_set_user. */
     void (*gone)(void *ctx, struct net_slot *slot, void *user);
 };

@@ -77,6 +77,25 @@ void arena_clear(struct arena *a)
     ASAN_POISON_MEMORY_REGION(a->head->data, a->head->size);
 }
 
+struct arena_mark arena_here(const struct arena *a)
+{
+    return (struct arena_mark){.head = a->head, .head_used = a->head != NULL ? a->head->used : 0, .used_bytes = a->used_bytes};
+}
+
+void arena_rewind(struct arena *a, struct arena_mark mark)
+{
+    while (a->head != mark.head) {
+        struct arena_chunk *older = a->head->older;
+        chunk_free(a->head);
+        a->head = older;
+    }
+    if (a->head != NULL) {
+        a->head->used = mark.head_used;
+        ASAN_POISON_MEMORY_REGION(a->head->data + mark.head_used, a->head->size - mark.head_used);
+    }
+    a->used_bytes = mark.used_bytes;
+}
+
 /* A new chunk with room for need bytes in front of the list; false when the machine has no memory. */
 static bool arena_grow(struct arena *a, size_t need)
 {

@@ -63,6 +63,7 @@ static void drop_slots(struct net_conn *c)
         if (slot->state == SLOT_OPEN) {
             slot->state = SLOT_ANSWERED;
             n->stats.in_flight--;
+            slot_yield(slot, false);
             slot->in_cut = true; /* it may be released in the call */
             n->handler.gone(n->handler.ctx, slot, slot->user);
             slot->in_cut = false;

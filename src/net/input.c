@@ -5,6 +5,12 @@
 
 enum { FRAME_LENGTH_BYTES = 4 };
 
+/* Memory of frames that somebody works on, and that will be free again soon. */
+static size_t busy_bytes(const struct net *n)
+{
+    return n->frame_bytes - n->yielding_bytes;
+}
+
 static bool over_memory(const struct net *n, size_t more)
 {
     return n->options.max_queued_bytes > 0 && n->frame_bytes + n->half_bytes + more > n->options.max_queued_bytes;
@@ -23,7 +29,7 @@ void conn_make_ready(struct net_conn *c)
 void net_feed_starved(struct net *n)
 {
     struct net_conn *c;
-    if (TAILQ_EMPTY(&n->starved) || (n->frame_bytes > 0 && n->frame_bytes + n->half_bytes > n->options.max_queued_bytes / 2)) {
+    if (TAILQ_EMPTY(&n->starved) || (busy_bytes(n) > 0 && n->frame_bytes + n->half_bytes > n->options.max_queued_bytes / 2)) {
         return;
     }
     while ((c = TAILQ_FIRST(&n->starved)) != NULL) {
@@ -48,11 +54,25 @@ static bool may_take(struct net_conn *c, size_t size)
     if (c->holding || c->in_flight >= n->options.max_in_flight || conn_output_bytes(c) > n->options.max_output_bytes) {
         return false;
     }
-    if (n->frame_bytes > 0 && over_memory(n, size)) {
+    if (busy_bytes(n) > 0 && over_memory(n, size)) {
         conn_starve(c);
         return false;
     }
     return true;
+}
+
+/* What stands before this frame and may be answered early. The call may answer any of them. */
+static void tell_yielding(struct net_conn *c)
+{
+    struct net *n = c->net;
+    while (c->yielding > 0) {
+        struct net_slot *slot = TAILQ_FIRST(&c->slots);
+        while (!slot->yields) {
+            slot = TAILQ_NEXT(slot, link);
+        }
+        slot_yield(slot, false);
+        n->handler.follows(n->handler.ctx, slot, slot->user);
+    }
 }
 
 static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes frame)
@@ -70,6 +90,7 @@ static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes fr
     n->frame_bytes += slot->charged_bytes;
     n->stats.requests++;
     slot->in_cut = true;
+    tell_yielding(c);
     enum net_verdict verdict = n->handler.frame(n->handler.ctx, &taken);
     slot->in_cut = false;
     if (verdict == NET_CLOSE) {
@@ -77,6 +98,9 @@ static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes fr
         net_answer_close(slot);
         net_release(slot);
         return;
+    }
+    if (verdict == NET_YIELD && slot->state == SLOT_OPEN) {
+        slot_yield(slot, true);
     }
     if (verdict == NET_HOLD && slot->state == SLOT_OPEN) {
         slot->holds = true;
@@ -148,7 +172,7 @@ static void conn_keep(struct net_conn *c, const uint8_t *data, size_t len)
 {
     struct net *n = c->net;
     if (over_memory(n, len)) {
-        if (n->frame_bytes == 0) { /* only halves of frames hold the memory: nothing that is being worked on will free it */
+        if (busy_bytes(n) == 0) { /* only halves of frames hold the memory: nothing that is being worked on will free it */
             conn_doom(c, "memory for requests is used up by unfinished ones");
             return;
         }

@@ -10,6 +10,7 @@ enum {
     NET_READ_BYTES = 1 << 16,       /* one read; the buffer is shared by all connections */
     NET_READ_AHEAD_BYTES = 1 << 16, /* input a connection may have waiting while its next frame may not be taken */
     NET_MOVE_BYTES = 1 << 16,       /* a frame of this size that stands alone is handed on without a copy */
+    NET_YIELD_BYTES = 1 << 14,      /* a larger frame is one of those whose memory others wait for, even if it yields */
     NET_KEPT_SLOTS = 1024,
     NET_KEPT_BUFS = 256,
     NET_KEPT_BUF_BYTES = 1 << 16,
@@ -36,6 +37,7 @@ struct net_slot {
     bool owned;  /* not released yet */
     bool in_cut; /* a call of the handler is looking at it: kept until that returns */
     bool holds;  /* the frames behind it wait for its answer */
+    bool yields; /* its owner is told of the frame behind it */
 };
 
 struct net_write {
@@ -53,6 +55,7 @@ struct net_conn {
     bool closing, closed;               /* uv_close was called; its callback ran */
     bool reading, holding, blocked;     /* blocked: input waits that may not be taken yet */
     uint32_t in_flight;                 /* unanswered */
+    uint32_t yielding;                  /* of these, those that yield */
     uint32_t owned_slots;               /* not released */
     uint32_t table_idx;
     uint64_t id;
@@ -90,6 +93,7 @@ struct net {
     struct buf free_bufs[NET_KEPT_BUFS];
     uint32_t free_buf_count;
     size_t frame_bytes, half_bytes; /* of slots; of connections' input */
+    size_t yielding_bytes;          /* of the former, small ones that yield: they may stay, so nobody waits for their memory */
     uint32_t handles;               /* not closed yet */
     uint32_t slots_out;             /* not back on the free list or freed */
     void (*closed)(void *ctx);
@@ -121,6 +125,7 @@ void net_feed_starved(struct net *n);
 /* ---- slot.c ---- */
 struct net_slot *slot_new(struct net_conn *c);
 void slot_put(struct net_slot *s); /* frees it when neither listed nor owned */
+void slot_yield(struct net_slot *s, bool yields);
 
 /* ---- write.c ---- */
 void conn_make_dirty(struct net_conn *c);

@@ -21,12 +21,29 @@ struct net_slot *slot_new(struct net_conn *c)
     slot->state = SLOT_OPEN;
     slot->charged_bytes = 0;
     slot->listed = slot->owned = true;
-    slot->in_cut = slot->holds = false;
+    slot->in_cut = slot->holds = slot->yields = false;
     TAILQ_INSERT_TAIL(&c->slots, slot, link);
     c->in_flight++;
     c->owned_slots++;
     n->stats.in_flight++;
     return slot;
+}
+
+void slot_yield(struct net_slot *slot, bool yields)
+{
+    struct net_conn *c = slot->conn;
+    if (slot->yields == yields) {
+        return;
+    }
+    size_t bytes = slot->charged_bytes <= NET_YIELD_BYTES ? slot->charged_bytes : 0;
+    slot->yields = yields;
+    if (yields) {
+        c->yielding++;
+        c->net->yielding_bytes += bytes;
+    } else {
+        c->yielding--;
+        c->net->yielding_bytes -= bytes;
+    }
 }
 
 void slot_put(struct net_slot *slot)
@@ -90,15 +107,23 @@ static void conn_advance(struct net_conn *c)
     }
 }
 
+/* It is owed no answer any more. */
+static void settle(struct net_slot *slot)
+{
+    struct net_conn *c = slot->conn;
+    slot->state = SLOT_ANSWERED;
+    c->in_flight--;
+    c->net->stats.in_flight--;
+    slot_yield(slot, false);
+}
+
 void net_answer_end(struct net_slot *slot)
 {
     struct net_conn *c = slot->conn;
     if (c->closing || slot->state == SLOT_ANSWERED) {
         return;
     }
-    slot->state = SLOT_ANSWERED;
-    c->in_flight--;
-    c->net->stats.in_flight--;
+    settle(slot);
     c->net->stats.answers++;
     if (slot->holds) {
         c->holding = false;
@@ -118,9 +143,7 @@ void net_answer_close(struct net_slot *slot)
     if (c->closing || slot->state == SLOT_ANSWERED) {
         return;
     }
-    slot->state = SLOT_ANSWERED;
-    c->in_flight--;
-    c->net->stats.in_flight--;
+    settle(slot);
     conn_doom(c, "request refused");
 }
 

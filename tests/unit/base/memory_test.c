@@ -79,6 +79,31 @@ static void arena_keeps_its_first_chunk(void **state)
     arena_fini(&a);
 }
 
+static void arena_goes_back_to_a_mark(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct arena_mark empty = arena_here(&a);
+    void *kept = arena_get(&a, 100);
+    memset(kept, 7, 100);
+    struct arena_mark mark = arena_here(&a);
+    void *next = arena_get(&a, 16);
+    for (int i = 0; i < 100; i++) {
+        arena_get(&a, 1000);
+    }
+    arena_rewind(&a, mark);
+    assert_int_equal(a.used_bytes, mark.used_bytes);
+    uint8_t *again = arena_get(&a, 16);
+    assert_ptr_equal(again, next);
+    assert_int_equal(again[0], 0);
+    assert_int_equal(((uint8_t *)kept)[99], 7);
+    arena_rewind(&a, empty);
+    assert_null(a.head);
+    assert_int_equal(a.used_bytes, 0);
+    arena_fini(&a);
+}
+
 static void arena_limit(void **state)
 {
     (void)state;
@@ -258,6 +283,7 @@ int run_memory_tests(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(arena_keeps_its_first_chunk),
+        cmocka_unit_test(arena_goes_back_to_a_mark),
         cmocka_unit_test(arena_limit),
         cmocka_unit_test(arena_copies),
         cmocka_unit_test(pool_counts_what_was_asked_for),

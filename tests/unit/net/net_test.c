@@ -20,7 +20,8 @@ enum { MAX_SEEN = 4096, MAX_HELD = 4096 };
 
 /* The layer above: the first byte of a frame says what it does.
  *   e  answers at once with the same bytes      d  answers when the test says so      h  like d, and holds what follows
- *   x  calls it garbage                         c  closes without an answer           b  answers with as many bytes as the next four say */
+ *   x  calls it garbage                         c  closes without an answer           b  answers with as many bytes as the next four say
+ *   y  like d, until something follows: then it answers at once                       z  like y, but then it still waits for the test */
 struct world {
     uv_loop_t loop;
     struct net *net;
@@ -28,12 +29,12 @@ struct world {
     uint16_t port;
     char seen[MAX_SEEN];
     size_t seen_count;
-    struct {
+    struct held {
         struct net_slot *slot;
         struct bytes frame;
     } held[MAX_HELD];
     size_t held_count;
-    size_t gone;
+    size_t gone, follows;
     uint64_t last_connection;
     bool closed;
 };
@@ -62,11 +63,11 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
     if (what == 'x') {
         return NET_CLOSE;
     }
-    if (what == 'd' || what == 'h') {
+    if (strchr("dhyz", what) != NULL) {
         net_set_user(frame->slot, &w->held[w->held_count]);
         w->held[w->held_count].slot = frame->slot;
         w->held[w->held_count++].frame = frame->frame;
-        return what == 'h' ? NET_HOLD : NET_TAKEN;
+        return what == 'h' ? NET_HOLD : what == 'd' ? NET_TAKEN : NET_YIELD;
     }
     if (what == 'c') {
         net_answer_close(frame->slot);
@@ -79,6 +80,19 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
     }
     net_release(frame->slot);
     return NET_TAKEN;
+}
+
+static void on_follows(void *ctx, struct net_slot *slot, void *user)
+{
+    struct world *w = ctx;
+    struct held *held = user;
+    assert_ptr_equal(held->slot, slot);
+    w->follows++;
+    if (held->frame.ptr[0] == 'y') {
+        answer(slot, held->frame.ptr, (size_t)held->frame.len);
+        net_release(slot);
+        held->slot = NULL;
+    }
 }
 
 static void on_gone(void *ctx, struct net_slot *slot, void *user)
@@ -101,7 +115,7 @@ static void turn(struct world *w)
 
 static void open_world(struct world *w)
 {
-    struct net_handler handler = {.ctx = w, .frame = on_frame, .gone = on_gone};
+    struct net_handler handler = {.ctx = w, .frame = on_frame, .follows = on_follows, .gone = on_gone};
     const char *why = NULL;
     assert_int_equal(uv_loop_init(&w->loop), 0);
     assert_int_equal(net_new(&w->net, &w->loop, &w->options, &handler), 0);
@@ -300,6 +314,38 @@ static void test_hold_keeps_what_follows(void **state)
     answer_held(w, 1);
     expect_frames(w, fd, (const char *const[]){"h3", "e4"}, 2);
     close(fd);
+    close(other);
+}
+
+static void test_what_yields_is_told_of_what_follows(void **state)
+{
+    struct world *w = *state;
+    open_world(w);
+    int fd = connect_client(w);
+    int other = connect_client(w);
+    send_frame(fd, "y1");
+    expect_frames(w, fd, NULL, 0);
+    send_frame(other, "e"); /* is nothing to it */
+    expect_frames(w, other, (const char *const[]){"e"}, 1);
+    expect_frames(w, fd, NULL, 0);
+    assert_int_equal(w->follows, 0);
+    send_frame(fd, "e2");
+    expect_frames(w, fd, (const char *const[]){"y1", "e2"}, 2);
+    assert_int_equal(w->follows, 1);
+    static const uint8_t together[] = {0, 0,   0,   2, 'y', '3', 0, 0,   0,   2, 'y', '4', 0, 0,   0,
+                                       2, 'z', '5', 0, 0,   0,   2, 'e', '6', 0, 0,   0,   2, 'e', '7'};
+    send_bytes(fd, together, sizeof(together));
+    expect_frames(w, fd, (const char *const[]){"y3", "y4"}, 2);
+    assert_int_equal(w->follows, 4); /* each once */
+    answer_held(w, 3);
+    expect_frames(w, fd, (const char *const[]){"z5", "e6", "e7"}, 3);
+    send_frame(fd, "y8");
+    turn(w);
+    close(fd);
+    turn(w);
+    assert_int_equal(w->gone, 1);
+    assert_int_equal(w->follows, 4);
+    assert_int_equal(stats_of(w).queued_bytes, 0);
     close(other);
 }
 
@@ -577,6 +623,36 @@ static void test_unfinished_requests_cannot_use_up_memory(void **state)
     close(good);
 }
 
+/* What yields may stay: whoever needs memory is not made to wait for it. */
+static void test_nobody_waits_for_the_memory_of_what_yields(void **state)
+{
+    struct world *w = *state;
+    w->options.max_queued_bytes = 100000;
+    open_world(w);
+    static uint8_t half[60004], small[10004];
+    put_be32(half, 1 << 19);
+    put_be32(small, 10000);
+    small[4] = 'y';
+    int fds[5];
+    for (size_t i = 0; i < COUNT_OF(fds); i++) {
+        fds[i] = connect_client(w);
+        send_bytes(fds[i], small, sizeof(small));
+        turn(w);
+    }
+    int hoards = connect_client(w), good = connect_client(w);
+    send_bytes(hoards, half, sizeof(half));
+    expect_closed(w, hoards);
+    send_frame(good, "e");
+    expect_frames(w, good, (const char *const[]){"e"}, 1);
+    for (size_t i = 0; i < COUNT_OF(fds); i++) {
+        close(fds[i]);
+    }
+    close(good);
+    turn(w);
+    assert_int_equal(w->gone, COUNT_OF(fds));
+    assert_int_equal(stats_of(w).queued_bytes, 0);
+}
+
 static void test_close_by_number(void **state)
 {
     struct world *w = *state;
@@ -675,6 +751,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_frames_at_every_split, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answers_keep_order, setup, teardown),
         cmocka_unit_test_setup_teardown(test_hold_keeps_what_follows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_yields_is_told_of_what_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage_closes_its_connection_only, setup, teardown),
         cmocka_unit_test_setup_teardown(test_garbage_behind_good_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_follows_bytes_not_claims, setup, teardown),
@@ -687,6 +764,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_large_frames, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_of_requests_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_unfinished_requests_cannot_use_up_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nobody_waits_for_the_memory_of_what_yields, setup, teardown),
         cmocka_unit_test_setup_teardown(test_close_by_number, setup, teardown),
         cmocka_unit_test_setup_teardown(test_busy_port, setup, teardown),
         cmocka_unit_test_setup_teardown(test_transport, setup, teardown),
