@@ -10,6 +10,7 @@
 #include <muster/replica.h>
 
 struct coord;
+struct beat;                                     /* coord's own */
 
 struct coord_options {
     struct group_settings settings;              /* of this node; budgets are a shard's share */
@@ -23,6 +24,7 @@ struct coord_options {
     bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
     uint32_t max_jobs;                           /* muster.jobs.max: that run at once; others of this node wait their turn */
     uint32_t max_creations;                      /* creations of topics under way at once */
+    uint32_t max_beats;                          /* muster.group.heartbeat.hold.max: heartbeats that are held at once; others are answered at once */
 };
 
 /* Calls out of coord; from within coord_* calls only. */
@@ -71,15 +73,18 @@ struct coord_request {
     struct group_op op;                          /* kind, api_key, api_version, group_id, request, caller: by the caller; the rest by coord */
     struct arena *arena;                         /* holds the message; takes the answer */
     uint64_t connection;                         /* for close_connection; 0: none */
+    bool yields;                                 /* its answer may be held: the owner says so when something follows on the connection (coord_let_go()) */
     coord_done_fn *done;
     void *ctx;
     /* coord's own */
     struct {
         struct coord_request *next;
         uint8_t state;
-        bool cancelled, wait, more;
+        bool cancelled, followed, wait, more;
         uint32_t shard;
-        int64_t since_us;
+        int64_t since_us, came_us;
+        int32_t told_ms;
+        struct beat *beat;
         uint64_t round, phase;
         const void *answer;
         int16_t error;
@@ -91,6 +96,8 @@ struct coord_request {
 };
 /* Takes the request. done() may be called before it returns (refusals), at the end of this turn or later. */
 void coord_submit(struct coord *c, struct coord_request *request);
+/* Something follows on the connection of a request that yields: from now on its answer is not held, and what was held is decided at once. */
+void coord_let_go(struct coord *c, struct coord_request *request);
 /* The client has gone: the request's effects stand, its answer is not wanted. done is called with answer NULL, now or later. */
 void coord_cancel(struct coord *c, struct coord_request *request);
 
@@ -156,7 +163,8 @@ struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
     uint64_t jobs, jobs_dropped, creations, creations_failed;
     uint64_t cuts, cuts_lost;
-    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, cuts_open;
+    uint64_t beats, beats_moved, beats_let_go, beats_refused;    /* held; asked again because their group moved; let go for what followed; too many were held */
+    uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, cuts_open, beats_held;
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);
 

@@ -84,6 +84,9 @@ struct group_settings {
         bool enabled;                            /* true */
         int32_t floor_ms;                        /* 500 */
         int32_t rate;                            /* beats a second that all unsettled members of one group may come to; above it the interval grows */
+        int32_t hold_ms;                         /* how long the heartbeat of a settled member may be held; 0: not at all. muster.group.heartbeat.hold.ms */
+        int32_t hold_interval_ms;                /* what members of a group are told whose heartbeats are held, if that is sooner; 0: their own interval */
+        int32_t hold_rate;                       /* as long as that comes to no more beats a second of one group */
     } adaptive;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
     int64_t max_state_bytes;
@@ -174,6 +177,11 @@ struct group_op {
     struct str group_id;
     const void *request;
     bool waiting;                                /* asked again after GROUP_WAIT: may only answer or wait on */
+    /* Heartbeats of the new protocols. */
+    bool holds;                                  /* such that come on this connection may be held */
+    int32_t told_ms;                             /* the interval that the sender was told last, on this connection; 0: this one may not be held */
+    bool held;                                   /* it was held, and is decided again: its sender's session runs since it came */
+    int32_t held_ms;                             /* for so long */
     struct group_caller caller;
     struct group_timer timer;                    /* GROUP_TIMER */
     int64_t clock_ms;                            /* shard clock */
@@ -207,6 +215,9 @@ struct group_out {
                                                     group's part of it (offset_fetch_response_group, describe_groups_response_described_group,
                                                     delete_groups_response_deletable_group_result); for CATALOG_*: the API's response */
     int16_t error;                               /* the Kafka error the answer carries at its top, for logs and metrics */
+    int32_t told_ms;                             /* heartbeats of the new protocols: the interval that the answer tells */
+    int32_t hold_ms;                             /* the answer says nothing new: it may be held for so long, until the group moves (group_beat_phase()), or when
+                                                    there may be work to do (group_work_phase()); then the request is decided again. 0: it leaves */
     const char *rule;                            /* the rule that fired: "join: new member", "heartbeat: stale generation"; static text */
     struct str reason;                           /* the client's own reason, where it gave one */
     struct group_timer_wish *timers;             /* armed when the records are applied, or at once without records; in the arena */
@@ -258,6 +269,9 @@ void group_overlay_free(struct group_set *overlay);
 
 int64_t  group_revision(const struct group_set *set, struct str group_id);       /* entries that touched it since it exists; 0: unknown group */
 uint64_t group_phase(const struct group_set *set, struct str group_id);          /* moves when parked joins or syncs may have an answer */
+/* Of heartbeats that are held; neither number repeats. */
+uint64_t group_beat_phase(const struct group_set *set, struct str group_id);     /* moves when all of them may have another answer */
+uint64_t group_work_phase(const struct group_set *set, struct str group_id);     /* moves when one of them may have an assignment to make, now or soon */
 uint64_t group_set_hash(const struct group_set *set);    /* order-independent over the live records' bytes */
 int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the newest entry applied, ms */
 int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */

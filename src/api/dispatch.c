@@ -52,6 +52,11 @@ const struct api_row api_rows[] = {
 const size_t api_row_count = COUNT_OF(api_rows);
 _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");
 
+bool api_yields(const struct api_row *row)
+{
+    return row->key == API_KEY_CONSUMER_GROUP_HEARTBEAT || row->key == API_KEY_STREAMS_GROUP_HEARTBEAT;
+}
+
 enum {
     DECODED_FACTOR = 64, /* a decoded message may take so many times the bytes of its frame, and a little more */
     DECODED_LEAST_BYTES = 1 << 16,
@@ -237,10 +242,21 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
         return refuse_frame(r, rc);
     }
     net_set_user(frame->slot, r);
-    bool holds = r->row->holds;
+    const struct api_row *row = r->row;
     a->stats.waiting++;
     run(r);
-    return holds ? NET_HOLD : NET_TAKEN;
+    return row->holds ? NET_HOLD : api_yields(row) ? NET_YIELD : NET_TAKEN;
+}
+
+static void on_follows(void *ctx, struct net_slot *slot, void *user)
+{
+    struct api *a = ctx;
+    struct api_request *r = user;
+    (void)slot;
+    if (r->busy) {
+        a->submitted = true;
+        coord_let_go(a->coord, &r->coord);
+    }
 }
 
 static void on_gone(void *ctx, struct net_slot *slot, void *user)
@@ -263,5 +279,5 @@ static void on_gone(void *ctx, struct net_slot *slot, void *user)
 
 void api_net_handler(struct api *a, struct net_handler *ret)
 {
-    *ret = (struct net_handler){.ctx = a, .frame = on_frame, .gone = on_gone};
+    *ret = (struct net_handler){.ctx = a, .frame = on_frame, .follows = on_follows, .gone = on_gone};
 }

@@ -69,6 +69,7 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
     }
     r->coord.done = group_done;
     r->coord.ctx = r;
+    r->coord.yields = r->slot != NULL && api_yields(r->row);
     r->busy = true;
     r->api->submitted = true;
     api_ref(r);

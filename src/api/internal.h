@@ -45,7 +45,8 @@ struct api_row {
     bool holds; /* may wait long: what follows on the connection waits for it */
     api_handler *handle;
 };
-extern const struct api_row api_rows[]; /* by key */
+extern const struct api_row api_rows[];     /* by key */
+bool api_yields(const struct api_row *row); /* may wait, until something follows */
 extern const size_t api_row_count;
 
 /* ---- waits.c: moments at which a request goes on -------------------------------------------------------------------------- */

@@ -94,6 +94,8 @@ void gates_reconsider(struct shard *s)
         g->pins++;
         if (!g->catalog && g->waiting.count > 0)
             poll_waiting(s, g);
+        if (!TAILQ_EMPTY(&g->beats))
+            beats_look(s, g);
         if (s->coord->options.close_on_rebalance && !g->was_rebalancing && rebalancing(s, g)) {
             g->was_rebalancing = true;
             close_members(s, g);

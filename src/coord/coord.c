@@ -20,6 +20,7 @@ static void shard_init(struct coord *c, uint32_t id)
     s->shard_reads_end = &s->shard_reads;
     request_list_init(&s->reads);
     request_list_init(&s->held);
+    request_list_init(&s->moved);
     timer_set_init(&s->timers);
     buf_init(&s->sweep.after, 0);
     buf_init(&s->handover, 0);
@@ -57,6 +58,7 @@ int coord_new(struct coord **ret, const struct coord_options *options, const str
     TAILQ_INIT(&c->made);
     TAILQ_INIT(&c->resting);
     TAILQ_INIT(&c->creating);
+    RB_INIT(&c->beats);
     c->running = calloc((size_t)options->max_jobs + 1, sizeof(*c->running));
     MUSTER_CHECK(c->running != NULL);
     for (uint32_t i = 0; i < options->shard_count; i++)
@@ -240,8 +242,9 @@ void coord_submit(struct coord *c, struct coord_request *request)
     memset(&request->in, 0, sizeof(request->in));
     request->op.fresh_id = (struct uuid){{0}};
     request->op.job = NULL;
+    request->op.held = false;
     request->op.created = NULL;
-    request->in.since_us = c->now_us;
+    request->in.since_us = request->in.came_us = c->now_us;
     request->in.shard = op_is_catalog(request->op.kind) ? 0 : coord_shard_of(c, request->op.group_id);
     struct shard *s = &c->shards[request->in.shard];
     c->stats.requests++;
@@ -256,6 +259,10 @@ void coord_cancel(struct coord *c, struct coord_request *request)
 {
     struct shard *s = &c->shards[request->in.shard];
     request->in.cancelled = true;
+    if (request->in.state == REQUEST_BEAT) {
+        beat_cancel(s, request);
+        return;
+    }
     if (request->in.state == REQUEST_CREATING) {
         if (creation_cancel(s, request))
             request_finish(s, request);
@@ -331,6 +338,7 @@ void coord_expire(struct coord *c)
 {
     for (uint32_t i = 0; i < c->options.shard_count; i++)
         shard_expire(&c->shards[i]);
+    beats_expire(c);
     patience_check(c);
 }
 
@@ -338,6 +346,7 @@ void coord_turn_end(struct coord *c)
 {
     barrier_step(c);
     errands_step(c);
+    beats_step(c);
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         sweep_step(&c->shards[i]);
         turn_seal(&c->shards[i]);
@@ -353,6 +362,8 @@ int64_t coord_next_deadline_us(const struct coord *c)
     if (errands == 0)
         return 0;
     next = errands < next ? errands : next;
+    int64_t beats = beats_next_us(c);
+    next = beats < next ? beats : next;
     if (c->retention_next_us != 0 && c->retention_next_us < next)
         next = c->retention_next_us;
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
@@ -423,4 +434,5 @@ void coord_stats(const struct coord *c, struct coord_stats *ret)
     ret->jobs_queued++;
     ret->jobs_running = c->running_count;
     ret->creations_running = c->creating_count;
+    ret->beats_held = c->beat_count;
 }

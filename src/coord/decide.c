@@ -52,6 +52,7 @@ static void keep_outcome(struct coord_request *r, const struct group_out *out)
     r->in.answer = out->answer;
     r->in.error = out->error;
     r->in.wait = out->verdict == GROUP_WAIT;
+    r->in.told_ms = out->told_ms;
     r->in.more = out->more;
     r->in.timers = out->timers;
     r->in.timer_count = out->timer_count;
@@ -60,15 +61,23 @@ static void keep_outcome(struct coord_request *r, const struct group_out *out)
     r->in.create = out->create;
 }
 
+static void follow_wish(struct shard *s, const struct coord_request *r, const struct group_timer_wish *wish)
+{
+    if (wish->delay_ms < 0) {
+        timer_cancel(&s->timers, &wish->timer);
+        return;
+    }
+    struct timer *timer = wish->keep ? timer_find(&s->timers, &wish->timer) : NULL;
+    if (timer == NULL)
+        timer = timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
+    if (wish->timer.kind == GROUP_TIMER_SESSION && r->connection != 0 && timer->connection == r->connection && r->in.told_ms > 0)
+        timer->told_ms = r->in.told_ms;
+}
+
 bool request_follow(struct shard *s, struct coord_request *r)
 {
-    for (size_t i = 0; i < r->in.timer_count; i++) {
-        const struct group_timer_wish *wish = &r->in.timers[i];
-        if (wish->delay_ms < 0)
-            timer_cancel(&s->timers, &wish->timer);
-        else if (!wish->keep || timer_find(&s->timers, &wish->timer) == NULL)
-            timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
-    }
+    for (size_t i = 0; i < r->in.timer_count; i++)
+        follow_wish(s, r, &r->in.timers[i]);
     r->in.timer_count = 0;
     return errands_of(s, r);
 }
@@ -131,15 +140,16 @@ static void queue(struct shard *s, struct coord_request *r)
     s->coord->stats.gate_waits++;
 }
 
-static void settle_without_records(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
+/* before: what its arena had when it was decided. */
+static void settle_without_records(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out,
+                                   struct arena_mark before)
 {
     bool read_overlay = g != NULL && g->member_in_turn;
-    keep_outcome(r, out);
     if (read_overlay) {
         turn_join(s, g, r);
         return;
     }
-    if (request_follow(s, r))
+    if (beat_hold(s, r, out->hold_ms, before) || request_follow(s, r))
         return;
     if (out->verdict == GROUP_WAIT)
         park(s, r);
@@ -160,11 +170,14 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
     }
     op_fill(s, g, &r->op);
     r->op.waiting = false;
+    beat_fill(s, r);
+    struct arena_mark before = arena_here(r->arena);
     group_decide(gate_view(s, g, r->arena), &r->op, r->arena, &out);
+    keep_outcome(r, &out);
     if (c->events.decided != NULL)
         c->events.decided(c->events.ctx, s->id, &r->op, &out);
     if (out.records.len == 0) {
-        settle_without_records(s, g, r, &out);
+        settle_without_records(s, g, r, &out, before);
         return;
     }
     if (too_large(s, &out)) {
@@ -178,7 +191,6 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
             return;
         }
     }
-    keep_outcome(r, &out);
     turn_add(s, gate_get(s, &r->op), r, &out);
 }
 

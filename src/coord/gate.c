@@ -53,6 +53,7 @@ static struct gate *gate_new(struct str id)
     g->id = (struct str){own, (int32_t)len};
     request_list_init(&g->queue);
     request_list_init(&g->waiting);
+    TAILQ_INIT(&g->beats);
     return g;
 }
 
@@ -120,7 +121,7 @@ void gate_made(struct shard *s, struct gate *g)
 
 void gate_free_if_idle(struct shard *s, struct gate *g)
 {
-    if (g->pins > 0 || g->flights > 0 || g->in_turn || g->queue.count > 0 || g->waiting.count > 0)
+    if (g->pins > 0 || g->flights > 0 || g->in_turn || g->queue.count > 0 || g->waiting.count > 0 || !TAILQ_EMPTY(&g->beats))
         return;
     MUSTER_CHECK(g->overlay == NULL && !g->exclusive && !g->creates);
     if (g->catalog)

@@ -26,6 +26,8 @@ enum request_state {
     REQUEST_IN_FLIGHT, /* that entry is proposed */
     REQUEST_WAITING,   /* a parked join or sync */
     REQUEST_CREATING,  /* decided, but topics have to be made first; then it is decided again */
+    REQUEST_BEAT,      /* a heartbeat whose answer is held: not in a list, but in its gate */
+    REQUEST_MOVED,     /* one whose group has moved: it is decided again in a moment */
     REQUEST_READING    /* decided without records: waits for a confirmation round */
 };
 
@@ -38,6 +40,18 @@ void request_list_add(struct request_list *l, struct coord_request *r);
 struct coord_request *request_list_take(struct request_list *l); /* NULL: empty */
 bool request_list_remove(struct request_list *l, struct coord_request *r);
 void request_list_move(struct request_list *from, struct request_list *to); /* appends all */
+
+/* A heartbeat whose answer is held. */
+struct beat {
+    TAILQ_ENTRY(beat) link; /* of its gate, oldest first */
+    RB_ENTRY(beat) by_due;  /* of all shards' */
+    struct coord_request *request;
+    struct gate *gate;
+    int64_t due_us;
+    uint64_t serial;
+};
+TAILQ_HEAD(beat_list, beat);
+RB_HEAD(beat_tree, beat);
 
 /* What stands before one group while something of it is in flight or waits. Absent: the way is free. */
 struct gate {
@@ -56,7 +70,9 @@ struct gate {
     size_t turn_record_count, turn_record_cap; /* membership records, for a late overlay */
     struct group_set *overlay;
     bool was_rebalancing; /* before the entry being applied */
-    uint32_t pins;        /* held by a loop that will look at it again */
+    struct beat_list beats;
+    uint64_t beat_phase, work_phase; /* of the group, as those beats were decided */
+    uint32_t pins;                   /* held by a loop that will look at it again */
 };
 RB_HEAD(gate_tree, gate);
 
@@ -156,6 +172,7 @@ struct shard {
     struct flight *flights, **flights_end;
     struct request_list reads; /* by round */
     struct request_list held;
+    struct request_list moved; /* heartbeats that were held */
     struct coord_read *shard_reads, **shard_reads_end;
 
     struct errands_tree errands;
@@ -204,6 +221,10 @@ struct coord {
     struct running_job *running;
     uint32_t running_count, creating_count; /* the host has them, whatever became of the office */
     uint64_t creation_token;
+
+    struct beat_tree beats;
+    size_t beat_count;
+    uint64_t beat_serial;
 };
 
 /* ---- gate.c ---- */
@@ -296,6 +317,18 @@ void held_release(struct shard *s);
 
 /* ---- cut.c ---- */
 void cut_lose(struct shard *s); /* the state is wanted for something else */
+
+/* ---- beat.c: heartbeats whose answers are held ---- */
+void beat_fill(struct shard *s, struct coord_request *r); /* whether, before it is decided */
+/* It was decided, and its answer may be held for so long; before: what its arena had then. False: it is answered. */
+bool beat_hold(struct shard *s, struct coord_request *r, int32_t hold_ms, struct arena_mark before);
+void beat_cancel(struct shard *s, struct coord_request *r);
+void beats_look(struct shard *s, struct gate *g); /* an entry touched its group */
+void beats_expire(struct coord *c);
+void beats_step(struct coord *c);                                                /* those whose groups have moved */
+void beats_drop(struct shard *s, struct gate *g, struct request_list *requests); /* all of them, as requests like any others */
+void beats_hand_over(struct shard *s);                                           /* all of the shard's wait for the end of the transfer */
+int64_t beats_next_us(const struct coord *c);
 
 /* ---- patience.c: requests that take too long ---- */
 void patience_check(struct coord *c);

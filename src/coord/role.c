@@ -34,6 +34,7 @@ static void drop_gates(struct shard *s, struct request_list *requests)
         next = gate_after(g);
         request_list_move(&g->queue, requests);
         request_list_move(&g->waiting, requests);
+        beats_drop(s, g, requests);
         gate_free_if_idle(s, g);
     }
     if (s->catalog_gate != NULL) {
@@ -61,6 +62,7 @@ static void lose_office(struct shard *s)
     errands_drop(s, &requests);
     request_list_move(&s->reads, &requests);
     request_list_move(&s->held, &requests);
+    request_list_move(&s->moved, &requests);
     timer_set_clear(&s->timers);
     sweep_reset(s);
     s->coord->stats.leader_losses++;
@@ -109,8 +111,10 @@ void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
     s->term = term;
     if (had_office && (role == REPLICA_FOLLOWER || role == REPLICA_LEADER || !same_office))
         lose_office(s);
-    if (role == REPLICA_HANDING_OVER)
+    if (role == REPLICA_HANDING_OVER) {
+        beats_hand_over(s);
         handover_send(s);
+    }
     if (before == REPLICA_HANDING_OVER && role == REPLICA_SERVING && same_office)
         handover_call_off(s);
     if (role == REPLICA_SERVING && same_office)

@@ -185,7 +185,7 @@ static struct timer *add(struct timer_set *t, const struct group_timer *what, ui
     return timer;
 }
 
-void timer_arm(struct timer_set *t, const struct group_timer *what, int64_t deadline_us, uint64_t connection)
+struct timer *timer_arm(struct timer_set *t, const struct group_timer *what, int64_t deadline_us, uint64_t connection)
 {
     uint64_t hash = hash_of(what);
     struct timer *timer = find_hashed(t, what, hash);
@@ -196,14 +196,17 @@ void timer_arm(struct timer_set *t, const struct group_timer *what, int64_t dead
     timer->what.seen_members = what->seen_members;
     timer->deadline_us = deadline_us;
     timer->serial = ++t->next_serial;
-    if (connection != 0)
+    if (connection != 0 && connection != timer->connection) {
         timer->connection = connection;
+        timer->told_ms = 0;
+    }
     if (timer->heap_at == SIZE_MAX) {
         heap_add(t, timer);
     } else if (deadline_us < timer->heap_us) {
         timer->heap_us = deadline_us;
         heap_up(t, timer->heap_at);
     }
+    return timer;
 }
 
 static void forget(struct timer_set *t, struct timer *timer)

@@ -18,6 +18,7 @@ struct timer {
     size_t heap_at;          /* SIZE_MAX: fired, waiting for its decision */
     uint64_t serial;         /* changes with each arming: a decision for an older one is void */
     uint64_t connection;     /* that armed it, 0: none */
+    int32_t told_ms;         /* of a session: the heartbeat interval that its member was told on that connection; 0: none yet */
 };
 
 struct timer_set {
@@ -32,7 +33,7 @@ struct timer_set {
 void timer_set_init(struct timer_set *t);
 void timer_set_fini(struct timer_set *t);
 void timer_set_clear(struct timer_set *t);
-void timer_arm(struct timer_set *t, const struct group_timer *what, int64_t deadline_us, uint64_t connection);
+struct timer *timer_arm(struct timer_set *t, const struct group_timer *what, int64_t deadline_us, uint64_t connection);
 void timer_cancel(struct timer_set *t, const struct group_timer *what);
 struct timer *timer_find(const struct timer_set *t, const struct group_timer *what);
 /* Takes the next timer due at live_us out of the heap; it stays findable until timer_decided or a new arming. NULL: none is due. */

@@ -103,7 +103,7 @@ static void prolong_sessions(struct shard *s, const struct coord_request *r)
 #endif
     for (size_t i = 0; i < r->in.timer_count; i++) {
         const struct group_timer_wish *wish = &r->in.timers[i];
-        if (wish->timer.kind == GROUP_TIMER_SESSION && wish->delay_ms >= 0 && timer_find(&s->timers, &wish->timer) != NULL)
+        if (wish->timer.kind == GROUP_TIMER_SESSION && wish->delay_ms >= 0 && !wish->keep && timer_find(&s->timers, &wish->timer) != NULL)
             timer_arm(&s->timers, &wish->timer, s->live_us + wish->delay_ms * 1000, r->connection);
     }
 }

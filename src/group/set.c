@@ -116,6 +116,8 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     table_add(set, g);
     set->counts.groups++;
     group_phase_move(set, g);
+    group_beat_phase_move(set, g);
+    group_work_phase_move(set, g);
     return g;
 }
 
@@ -157,6 +159,16 @@ struct group *group_after(const struct group_set *set, struct str id)
 void group_phase_move(struct group_set *set, struct group *g)
 {
     g->phase = ++set->phases;
+}
+
+void group_beat_phase_move(struct group_set *set, struct group *g)
+{
+    g->beat_phase = ++set->phases;
+}
+
+void group_work_phase_move(struct group_set *set, struct group *g)
+{
+    g->work_phase = ++set->phases;
 }
 
 /* ---- the set -------------------------------------------------------------------------------------------------------------- */
@@ -229,6 +241,18 @@ uint64_t group_phase(const struct group_set *set, struct str group_id)
 {
     const struct group *g = group_find(set, group_id);
     return g == NULL ? 0 : g->phase;
+}
+
+uint64_t group_beat_phase(const struct group_set *set, struct str group_id)
+{
+    const struct group *g = group_find(set, group_id);
+    return g == NULL ? 0 : g->beat_phase;
+}
+
+uint64_t group_work_phase(const struct group_set *set, struct str group_id)
+{
+    const struct group *g = group_find(set, group_id);
+    return g == NULL ? 0 : g->work_phase;
 }
 
 uint64_t group_set_hash(const struct group_set *set)

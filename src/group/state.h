@@ -259,7 +259,7 @@ struct group {
     uint64_t id_hash;
     struct str id;
     int64_t revision;
-    uint64_t phase;
+    uint64_t phase, beat_phase, work_phase;
     struct classic classic;
     struct modern *consumer; /* NULL: no record of a consumer group is live */
     struct modern *streams;  /* NULL: no record of a streams group is live */
@@ -300,7 +300,7 @@ struct group_set {
     uint64_t members_revision; /* moves with the records of members and their change; of this process alone */
     int64_t cursor;
     uint64_t cursor_hash;
-    uint64_t phases;          /* phases given out; group_phase() of a group never repeats */
+    uint64_t phases;          /* phases given out: those of a group never repeat */
     struct snapshot_cut *cut; /* a snapshot is being taken */
 };
 
@@ -310,6 +310,8 @@ struct group *group_find_or_add(struct group_set *set, struct str id);
 void group_remove_if_gone(struct group_set *set, struct group *g);     /* frees a group that no live record stands for */
 struct group *group_after(const struct group_set *set, struct str id); /* the next one in id order; id null: the first */
 void group_phase_move(struct group_set *set, struct group *g);
+void group_beat_phase_move(struct group_set *set, struct group *g);
+void group_work_phase_move(struct group_set *set, struct group *g);
 
 /* feature.c: whether this program knows the record's type and version, and the feature level if it raises that. */
 bool record_is_known(struct record record);

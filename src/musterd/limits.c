@@ -27,6 +27,7 @@ static const struct row rows[] = {
     {"muster.max.topics", AT(topics), NOWHERE},
     {"muster.entry.max.bytes", NOWHERE, AT(coord.too_large)},
     {"muster.jobs.max", AT(coord.jobs_running), NOWHERE},
+    {"muster.group.heartbeat.hold.max", AT(coord.beats_held), AT(coord.beats_refused)},
     {"muster.log.retain.bytes", AT(core.log_bytes), NOWHERE},
 };
 

@@ -221,6 +221,13 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
     return s->api_handler.frame(s->api_handler.ctx, frame);
 }
 
+static void on_follows(void *ctx, struct net_slot *slot, void *user)
+{
+    struct server *s = ctx;
+    turn_open(s);
+    s->api_handler.follows(s->api_handler.ctx, slot, user);
+}
+
 static void on_gone(void *ctx, struct net_slot *slot, void *user)
 {
     struct server *s = ctx;
@@ -237,7 +244,7 @@ static int cannot_listen(const char *key, const char *host, uint16_t port, const
 static int open_net(struct server *s)
 {
     struct net_options options;
-    struct net_handler handler = {.ctx = s, .frame = on_frame, .gone = on_gone};
+    struct net_handler handler = {.ctx = s, .frame = on_frame, .follows = on_follows, .gone = on_gone};
     struct config_endpoint listener = config_listener(s->config);
     const char *why = "";
     uint16_t port;

@@ -83,7 +83,12 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .commit_owned_only = c->classic_commit_owned_only,
         .streams = settings_streams(c),
         .consumer = settings_consumer(c),
-        .adaptive = {.enabled = c->adaptive_enabled, .floor_ms = c->adaptive_floor_ms, .rate = c->adaptive_rate},
+        .adaptive = {.enabled = c->adaptive_enabled,
+                     .floor_ms = c->adaptive_floor_ms,
+                     .rate = c->adaptive_rate,
+                     .hold_ms = c->hold_ms,
+                     .hold_interval_ms = c->hold_interval_ms,
+                     .hold_rate = c->hold_rate},
         .rebalance_on_partition_change = c->classic_rebalance_on_partition_change,
         .max_groups = share(c->max_groups, c->shards),
         .max_members = share(c->max_members, c->shards),
@@ -104,6 +109,7 @@ void settings_coord(const struct config *c, size_t node_count, struct coord_opti
         .close_on_rebalance = c->classic_rebalance_signal != 0,
         .max_jobs = (uint32_t)c->jobs_max,
         .max_creations = MAX_CREATIONS,
+        .max_beats = (uint32_t)c->hold_max,
     };
     settings_group(c, node_count, &ret->settings);
 }

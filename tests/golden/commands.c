@@ -120,6 +120,7 @@ static void on_answer(void *ctx, const struct world_request *r, const struct gro
     if (out->answer != NULL) {
         print_message(type, r->op.api_version, out->answer, &g->happened);
     }
+    print_held(out, &g->happened);
     print_why(out, &g->happened);
 }
 
@@ -375,6 +376,7 @@ struct world_request *request_new(const struct words *w, enum group_op_kind kind
     r->op.api_key = answer->number;
     r->op.api_version = (int16_t)number_value(w, "version", version);
     r->op.group_id = arena_str(&r->arena, str_value(w, "group", "g"));
+    request_hold(r, w);
     char *client = arena_get(&r->arena, strlen(w->client) + 1);
     for (size_t i = 0; i < strlen(w->client); i++) {
         client[i] = (char)tolower((unsigned char)w->client[i]);
@@ -662,6 +664,9 @@ static void set_one(struct group_settings *s, const char *name, int32_t n)
         {"adaptive", NULL, NULL, &s->adaptive.enabled},
         {"adaptive_floor", &s->adaptive.floor_ms, NULL, NULL},
         {"adaptive_rate", &s->adaptive.rate, NULL, NULL},
+        {"hold", &s->adaptive.hold_ms, NULL, NULL},
+        {"hold_interval", &s->adaptive.hold_interval_ms, NULL, NULL},
+        {"hold_rate", &s->adaptive.hold_rate, NULL, NULL},
         {"consumer_interval", &s->consumer.assignment_interval_ms, NULL, NULL},
         {"consumer_max_size", &s->consumer.max_size, NULL, NULL},
         {"consumer_max_topics", &s->consumer.max_subscribed_topics, NULL, NULL},

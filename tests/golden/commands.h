@@ -16,6 +16,8 @@
  *     A: alter-configs resource=2/t retention.ms=1 cleanup.policy+compact segment.ms      (a key alone is deleted)
  *     A: consumer group=orders epoch=0 topics=t,u                  ConsumerGroupHeartbeat; consumer.c has its small language. member=a version=1
  *                                     instance= rack= timeout=60s regex=^a.*$ assignor=range owned=t:0/1,u:2
+ *                                     told=5s held=1s, there and in streams: its answer may be held; it is printed all the same, and
+ *                                     for how long
  *     A: consumer-describe group=orders                            ConsumerGroupDescribe
  *     A: streams group=orders epoch=0 topology=0(in,*cl)           StreamsGroupHeartbeat; streams.c has its small languages. member=a version=1
  *                                     instance= rack= timeout=60s process=p-a endpoint=h:1 tags=k:v info=0 shutdown=1 id= active=0:0/1 offsets=

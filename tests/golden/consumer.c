@@ -65,6 +65,14 @@ static partitions partitions_of(const struct world *world, char *text, struct ar
     return all;
 }
 
+void request_hold(struct world_request *r, const struct words *w)
+{
+    r->op.told_ms = (int32_t)ms_value(w, "told", "0");
+    r->op.holds = r->op.told_ms > 0;
+    r->op.held_ms = (int32_t)ms_value(w, "held", "0");
+    r->op.held = r->op.held_ms > 0;
+}
+
 void command_consumer(struct golden *g, const struct words *w)
 {
     struct world_request *r = request_new(w, GROUP_CONSUMER_HEARTBEAT, &wire_consumer_group_heartbeat_response, 1);

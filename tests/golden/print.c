@@ -22,6 +22,14 @@ void print_ms(int64_t ms, struct buf *out)
     print_text(ms % 1000 == 0 ? "s" : "ms", out);
 }
 
+void print_held(const struct group_out *decided, struct buf *out)
+{
+    if (decided->hold_ms > 0) {
+        print_text(" held for ", out);
+        print_ms(decided->hold_ms, out);
+    }
+}
+
 static const char zeros[] = "00000000-0000-0000-0000-";
 
 /* The nth id drawn, "00000000-0000-0000-0000-00000000000n", becomes "#n". Its last twelve digits are hexadecimal. */

@@ -11,6 +11,7 @@ void print_topics_of(const struct world_topic *topics, const int *count); /* who
 void print_text(const char *text, struct buf *out);
 void print_str(struct str s, struct buf *out); /* ids drawn by the test are shortened to #n */
 void print_number(int64_t n, struct buf *out);
-void print_ms(int64_t ms, struct buf *out); /* 10s, 1500ms */
+void print_ms(int64_t ms, struct buf *out);                        /* 10s, 1500ms */
+void print_held(const struct group_out *decided, struct buf *out); /* for how long its answer may be held, if it may */
 
 #endif

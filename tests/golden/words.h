@@ -30,6 +30,7 @@ char *expand_ids(struct arena *arena, const char *text);
 struct str own(struct world_request *r, struct str s); /* a copy in the request's arena */
 /* A request of the command's client, to be filled in. */
 struct world_request *request_new(const struct words *w, enum group_op_kind kind, const struct wire_msg *answer, int16_t version);
+void request_hold(struct world_request *r, const struct words *w); /* whether its answer may be held: told=, held= */
 
 /* catalog.c */
 void command_create_topics(struct golden *g, const struct words *w);

@@ -73,7 +73,7 @@ static inline struct group_settings group_defaults(void)
         .node_count = 3,
         .streams = streams_defaults(),
         .consumer = consumer_defaults(),
-        .adaptive = {.enabled = true, .floor_ms = 500, .rate = 1000},
+        .adaptive = {.enabled = true, .floor_ms = 500, .rate = 1000, .hold_ms = 0, .hold_interval_ms = 2000, .hold_rate = 50},
     };
 }
 

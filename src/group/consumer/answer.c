@@ -66,5 +66,7 @@ void consumer_answer(struct draft *t, const char *rule, const consumer_heartbeat
     if (r->member_epoch == 0 || is_full(r) || !holding_equal(&t->before.assigned, &t->after.assigned)) {
         tell_partitions(t, answer);
     }
+    t->tells = answer->assignment != NULL;
+    t->d->out->told_ms = answer->heartbeat_interval_ms;
     out_answer(t->d, rule, KAFKA_NONE, answer);
 }

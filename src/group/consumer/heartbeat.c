@@ -29,13 +29,23 @@ static void arm_refresh(struct draft *t)
     }
 }
 
+static bool says_nothing(const consumer_heartbeat *r)
+{
+    bool subscribes = r->subscribed_topic_names.len >= 0 || !str_is_null(r->subscribed_topic_regex);
+    bool describes = r->rebalance_timeout_ms != -1 || !str_is_null(r->server_assignor) || !str_is_null(r->rack_id);
+    return !subscribes && !describes && r->topic_partitions.len < 0;
+}
+
 void consumer_finish(struct draft *t, const consumer_heartbeat *r, const struct holding *owned, const char *rule)
 {
     consumer_draft_settle(t, owned);
     arm_refresh(t);
-    out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, t->timing.session_timeout_ms);
+    draft_arm_session(t);
     consumer_answer(t, rule == NULL ? beat_rule(t) : rule, r);
     draft_close(t);
+    if (says_nothing(r)) {
+        draft_hold_answer(t);
+    }
 }
 
 static void beat(struct draft *t, const consumer_heartbeat *r)

@@ -97,7 +97,9 @@ void modern_applied_group(const struct apply_context *c, const struct modern_kin
     struct modern *s = *modern_at(g, kind);
     bool exists = !is_tombstone(c);
     modern_hash_replace(c, &s->record_hash);
+    group_work_phase_move(c->set, g);
     if (s->exists != exists) {
+        group_beat_phase_move(c->set, g);
         s->exists = exists;
         group_phase_move(c->set, g); /* another type: what waits for a classic group has an answer */
     }
@@ -118,6 +120,7 @@ void modern_apply_assignment(const struct apply_context *c, const struct modern_
     s->assignment_wall_ms = said == NULL ? 0 : said->wall_ms;
     s->assignment_clock_ms = said == NULL ? 0 : said->clock_ms;
     modern_hash_replace(c, &s->assignment_hash);
+    group_beat_phase_move(c->set, g);
     replace_raw(c->set->pool, &s->assignment_raw, said == NULL ? BYTES_NULL : modern_raw(c, kind->assignment_value(s, c->scratch)));
     modern_free_if_gone(c, kind, g);
 }

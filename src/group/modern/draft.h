@@ -96,6 +96,7 @@ struct draft {
     /* The assignment. */
     const struct assign_result *assigned; /* that was computed; NULL: none */
     bool assignment_put;                  /* its target assignment metadata record is written */
+    bool tells;                           /* the answer says more to the put member than that it still is one */
     void *more;                           /* of the protocol: struct streams_draft, struct consumer_draft */
 };
 
@@ -144,6 +145,11 @@ bool modern_waits_for_others(const struct modern *s, const struct modern_slot *s
 /* The heartbeat interval to answer: the group's own, or a shorter one for a put member that is not settled (muster.group.heartbeat.adaptive). */
 int32_t draft_heartbeat_interval(const struct draft *t);
 
+/* ---- hold.c ------------------------------------------------------------------------------------------------------------------------------------ */
+
+/* The answer to a heartbeat that says nothing is there and the draft closed: whether it may be held. */
+void draft_hold_answer(const struct draft *t);
+
 /* ---- sender.c: who sends a request ------------------------------------------------------------------------------------------------------- */
 
 struct sender {
@@ -167,6 +173,8 @@ struct refused sender_look_up(const struct draft *t, const struct sender *who, s
 /* The static member takes the place it had; the caller says what it brings. */
 void sender_come_back(struct draft *t, const struct sender *who, const struct joining *j);
 void sender_go_away(struct draft *t, const struct modern_slot *slot); /* a static one, for a moment: instance, share and session stay */
+/* The put member was heard of. Whose heartbeat was held was heard of when it came: its session goes on as it was armed then. */
+void draft_arm_session(const struct draft *t);
 
 /* ---- timers.c ------------------------------------------------------------------------------------------------------------------------------ */
 

@@ -57,6 +57,12 @@ struct refused sender_check_epoch(const struct draft *t, const struct sender *wh
                                t->kind->records->noun, ahead ? "greater" : "smaller", (int)who->epoch, (int)p.epoch));
 }
 
+void draft_arm_session(const struct draft *t)
+{
+    struct group_timer session = {.kind = GROUP_TIMER_SESSION, .member_id = t->member_id};
+    out_timer_full(t->d, &(struct group_timer_wish){session, t->timing.session_timeout_ms, .keep = t->d->op->held});
+}
+
 /* ---- room ----------------------------------------------------------------------------------------------------------------------------- */
 
 static bool is_known(const struct draft *t, const struct sender *who)

@@ -233,12 +233,22 @@ static int64_t count_unsettled(const struct draft *t)
     return count * step + 1;
 }
 
+/* One whose heartbeats are held comes a little more often, so that it is not away for long once something else that it sent has let its heartbeat go. */
+static int32_t held_interval(const struct draft *t)
+{
+    const struct adaptive_settings *a = &t->d->op->settings->adaptive;
+    int32_t usual = t->timing.heartbeat_interval_ms;
+    int64_t beats = a->hold_interval_ms > 0 ? (int64_t)1000 * t->next.member_count / a->hold_interval_ms : INT64_MAX;
+    return beats <= a->hold_rate && a->hold_interval_ms < usual ? a->hold_interval_ms : usual;
+}
+
 /* A member that has something to give up or to wait for is asked to come soon, so that a share changes hands in fractions of a second; of many such members
  * each is asked less often, so that together they stay within the rate. */
 int32_t draft_heartbeat_interval(const struct draft *t)
 {
     const struct adaptive_settings *a = &t->d->op->settings->adaptive;
-    int32_t usual = t->timing.heartbeat_interval_ms;
+    bool holds = t->d->op->holds && a->hold_ms > 0;
+    int32_t usual = holds ? held_interval(t) : t->timing.heartbeat_interval_ms;
     if (!a->enabled || (t->after.state == MEMBER_STABLE && t->after.epoch >= t->next.epoch) || usual <= a->floor_ms) {
         return usual;
     }

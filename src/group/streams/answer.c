@@ -166,5 +166,8 @@ void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request
     }
     answer->should_initialize_topology = own == NULL && str_eq(t->next.initializing_member, t->member_id);
     answer->group_topology_id = own == NULL ? STR_NULL : own->topology_id;
+    bool asks = (answer->topology_description_required && t->d->op->api_version >= 1) || answer->should_initialize_topology;
+    t->tells = asks || answer->status.len > 0 || answer->active_tasks.len >= 0 || answer->partitions_by_user_endpoint.len >= 0;
+    t->d->out->told_ms = answer->heartbeat_interval_ms;
     out_answer(t->d, rule, KAFKA_NONE, answer);
 }

@@ -49,6 +49,7 @@ void streams_apply_group(const struct apply_context *c, const struct streams_gro
     s->empty_since_ms = v->empty_since_ms;
     replace_str(pool, &s->initializing_member, v->initializing_member_id);
     s->initialize_until_ms = v->initialize_until_ms;
+    group_beat_phase_move(c->set, g); /* much of it is told with heartbeats */
     modern_applied_group(c, &streams_kind, g);
 }
 
@@ -92,6 +93,7 @@ void streams_apply_topology(const struct apply_context *c, const struct streams_
     group_hash_replace(c->set, s->topology == NULL ? 0 : s->topology->record_hash, c->record_hash);
     topology_put(c->set->pool, s->topology);
     s->topology = value == NULL ? NULL : topology_new(c, value);
+    group_beat_phase_move(c->set, g);
     modern_free_if_gone(c, &streams_kind, g);
 }
 

@@ -69,6 +69,16 @@ static const char *beat_rule(const struct draft *t)
     return t->changed || t->member_put || streams_part(t)->offsets_put ? RULE(HEARTBEAT_CHANGED) : RULE(HEARTBEAT_SAME);
 }
 
+/* As a running application beats; the epoch of the endpoints that it knows is part of the question, not news. */
+static bool says_nothing(const heartbeat_request *r)
+{
+    bool describes = r->rebalance_timeout_ms != -1 || r->topology != NULL || !str_is_null(r->process_id) || !str_is_null(r->rack_id) ||
+                     r->user_endpoint != NULL || r->client_tags.len >= 0 || r->shutdown_application;
+    bool reports = r->active_tasks.len >= 0 || r->standby_tasks.len >= 0 || r->warmup_tasks.len >= 0 || r->task_offsets.len >= 0 ||
+                   r->task_end_offsets.len >= 0;
+    return !describes && !reports;
+}
+
 void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct holding *owned, const char *rule)
 {
     sender_report_offsets(t, r);
@@ -85,9 +95,12 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
     draft_reconcile(t, &target, owned);
     endpoints_move(t);
     streams_draft_wish(t);
-    out_timer(t->d, GROUP_TIMER_SESSION, t->member_id, 0, streams_part(t)->configs.session_timeout_ms);
+    draft_arm_session(t);
     heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r);
     draft_close(t);
+    if (says_nothing(r)) {
+        draft_hold_answer(t);
+    }
 }
 
 /* It joined with a topology when there was none to compare it with: it has to bring it once more. */

@@ -53,7 +53,7 @@ static void test_requests_reach_coord_whole(void **state)
     w->hold = true;
     request.subscribed_topic_regex = STR("a.*");
     struct net_slot *slot = slot_ask(w, API_KEY_CONSUMER_GROUP_HEARTBEAT, 1, &request);
-    assert_int_equal(slot->verdict, NET_TAKEN);
+    assert_int_equal(slot->verdict, NET_YIELD);
     const struct group_op *op = &w->held[0]->op;
     assert_int_equal(op->kind, GROUP_CONSUMER_HEARTBEAT);
     assert_int_equal(op->api_version, 1);
@@ -61,6 +61,40 @@ static void test_requests_reach_coord_whole(void **state)
     STR_IS(((const struct consumer_group_heartbeat_request *)op->request)->subscribed_topic_regex, "a.*");
     world_decide(w, w->held[0]);
     slot_free(slot);
+}
+
+/* Coord may keep a heartbeat's answer back, because it is told when something follows on the connection, and when that ends. */
+static void test_heartbeats_yield(void **state)
+{
+    struct world *w = *state;
+    struct consumer_group_heartbeat_request request = heartbeat(STR("app"), "m");
+    w->hold = true;
+    struct net_slot *first = slot_ask(w, API_KEY_CONSUMER_GROUP_HEARTBEAT, 1, &request);
+    struct coord_request *held = w->held[0];
+    assert_true(held->yields);
+    api_take_submitted(w->api);
+    slot_follows(w, first);
+    assert_int_equal(w->let_go, 1);
+    assert_false(held->yields);
+    assert_true(api_take_submitted(w->api)); /* what coord has decided has to leave */
+    assert_false(first->answered);
+    world_decide(w, held);
+    slot_answer(w, first, API_KEY_CONSUMER_GROUP_HEARTBEAT, 1);
+    slot_free(first);
+
+    struct net_slot *second = slot_ask(w, API_KEY_CONSUMER_GROUP_HEARTBEAT, 1, &request);
+    slot_gone(w, second);
+    assert_int_equal(w->cancelled, 1);
+    slot_free(second);
+
+    struct offset_commit_request commit;
+    wire_init(&wire_offset_commit_request, &commit);
+    commit.group_id = STR("app");
+    struct net_slot *other = slot_ask(w, API_KEY_OFFSET_COMMIT, 9, &commit);
+    assert_int_equal(other->verdict, NET_TAKEN);
+    assert_false(w->held[2]->yields);
+    world_decide(w, w->held[2]);
+    slot_free(other);
 }
 
 /* An id of nothing but blanks is refused by any node; the member's is looked at first, where it has to have one. */
@@ -195,8 +229,15 @@ static void test_consumer_groups_can_be_turned_off(void **state)
 }
 
 const struct CMUnitTest consumer_tests[] = {
-    TEST(test_a_member_joins),   TEST(test_requests_reach_coord_whole),        TEST(test_blank_group_ids),
-    TEST(test_describe_of_many), TEST(test_describe_of_a_shard_elsewhere),     TEST(test_groups_are_listed_by_type),
-    TEST(test_too_many_groups),  TEST(test_consumer_groups_can_be_turned_off),
+    TEST(test_a_member_joins),
+    TEST(test_requests_reach_coord_whole),
+    TEST(test_heartbeats_yield),
+    TEST(test_heartbeats_yield),
+    TEST(test_blank_group_ids),
+    TEST(test_describe_of_many),
+    TEST(test_describe_of_a_shard_elsewhere),
+    TEST(test_groups_are_listed_by_type),
+    TEST(test_too_many_groups),
+    TEST(test_consumer_groups_can_be_turned_off),
 };
 const size_t consumer_test_count = COUNT_OF(consumer_tests);

@@ -97,6 +97,12 @@ void coord_cancel(struct coord *c, struct coord_request *r)
     r->done(r, 0, NULL);
 }
 
+void coord_let_go(struct coord *c, struct coord_request *r)
+{
+    world_of(c)->let_go++;
+    r->yields = false;
+}
+
 void coord_submit_read(struct coord *c, struct coord_read *read)
 {
     struct world *w = world_of(c);
@@ -301,6 +307,11 @@ struct net_slot *slot_ask(struct world *w, int16_t key, int16_t version, const v
     struct net_slot *slot = slot_frame(w, frame.ptr + 4, frame.len - 4);
     buf_fini(&frame);
     return slot;
+}
+
+void slot_follows(struct world *w, struct net_slot *slot)
+{
+    w->handler.follows(w->handler.ctx, slot, slot->user);
 }
 
 void slot_gone(struct world *w, struct net_slot *slot)

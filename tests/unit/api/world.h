@@ -40,7 +40,7 @@ struct world {
     bool hold; /* coord keeps what it is given */
     struct coord_request *held[MAX_HELD];
     struct coord_read *reads[MAX_HELD];
-    size_t held_count, read_count, cancelled, submitted;
+    size_t held_count, read_count, cancelled, submitted, let_go;
     struct coord_cut *cut; /* the one that is open */
     bool connected[NODES + 1];
     bool send_fails;
@@ -66,6 +66,7 @@ void world_finish_read(struct world *w, struct coord_read *read, int16_t error);
 /* A frame as a client sends it, to be released by slot_free. */
 struct net_slot *slot_frame(struct world *w, const void *frame, size_t len);
 struct net_slot *slot_ask(struct world *w, int16_t key, int16_t version, const void *request);
+void slot_follows(struct world *w, struct net_slot *slot); /* another frame came behind it */
 void slot_gone(struct world *w, struct net_slot *slot);
 void slot_free(struct net_slot *slot); /* checks that it was released */
 /* The decoded answer. */

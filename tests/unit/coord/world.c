@@ -65,6 +65,7 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
         .max_parked = 1000,
         .max_jobs = MAX_JOBS,
         .max_creations = MAX_CREATIONS,
+        .max_beats = MAX_BEATS,
         .close_on_rebalance = close_on_rebalance,
     };
     struct coord_events events = {.ctx = w,
@@ -77,6 +78,8 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
     options.settings.initial_rebalance_delay_ms = 0;
     options.settings.min_session_timeout_ms = 1000;
     options.settings.streams.initial_rebalance_delay_ms = 0;
+    options.settings.adaptive.hold_ms = 5000;
+    options.settings.adaptive.hold_interval_ms = 0;
     w->now_us = SECOND;
     w->replica = fake_new(shards);
     assert_int_equal(coord_new(&w->coord, &options, &events), 0);
