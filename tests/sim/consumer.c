@@ -253,7 +253,8 @@ static bool act_besides(struct member *m)
     return consumer_asks_offsets(c);
 }
 
-const struct protocol consumer_protocol = {.heals = true, .born = born, .say = say, .hear = hear, .act = act_besides};
+const struct protocol consumer_protocol = {
+    .heals = true, .born = born, .say = say, .hear = hear, .act = act_besides, .beside = consumer_commits_beside};
 
 /* One member of each group is a static one. */
 void consumers_start(struct sim *sim)
@@ -345,7 +346,7 @@ bool consumers_calm(struct sim *sim, char *why, size_t why_len)
 {
     for (uint32_t i = 0; i < SIM_CONSUMER_MEMBERS; i++) {
         const struct member *m = &sim->consumers->consumers[i].member;
-        if (m->interval_ms != MEMBER_HEARTBEAT_US / 1000) {
+        if (m->interval_ms < SIM_HOLD_INTERVAL_MS) {
             snprintf(why, why_len, "%s of %s has settled and heartbeats every %d ms", m->name, m->crowd->id, m->interval_ms);
             return false;
         }

@@ -41,7 +41,8 @@ struct consumer {
     int64_t value;
     int32_t asked_epoch;
     uint32_t asked_unit;
-    bool leaves_nothing; /* a heartbeat under way says everything and has to be answered so */
+    uint64_t sure_beside; /* the commit that it sent last behind a heartbeat, if that has to be fine */
+    bool leaves_nothing;  /* a heartbeat under way says everything and has to be answered so */
     /* Classic. */
     bool in_classic_group; /* when it joined */
     int64_t calm_sent_us;  /* of the newest request after which nothing was to be done: a rebalance began no earlier */
@@ -88,6 +89,7 @@ bool assignment_read(struct sim *sim, uint32_t group, struct bytes in, struct un
 /* consumer_offsets.c */
 bool consumer_asks_offsets(struct consumer *c);                         /* perhaps it commits or reads now: true when it does */
 bool consumer_hears_offsets(struct consumer *c, struct sim_request *r); /* false: that was no such request */
+void consumer_commits_beside(struct member *m);
 
 /* consumer_admin.c */
 void consumer_admin_start(struct sim *sim);

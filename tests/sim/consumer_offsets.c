@@ -65,20 +65,18 @@ static int32_t epoch_to_ask(const struct consumer *c, uint32_t unit)
     }
 }
 
-static void send_commit(struct consumer *c, uint32_t unit)
+static struct sim_request *commit_request(struct consumer *c, uint32_t unit, int32_t epoch, int64_t *ret_value)
 {
     struct member *m = &c->member;
     struct sim_request *r = member_request(m, GROUP_OFFSET_COMMIT, 8, 9);
     struct offset_commit_request *q = ARENA_NEW(&r->arena, struct offset_commit_request, 1);
+    int32_t partition = unit_partition(unit);
     char name[SIM_ID_MAX];
     wire_init(&wire_offset_commit_request, q);
     r->request.op.request = q;
-    c->partition = unit_partition(unit);
-    c->asked_unit = unit;
-    c->asked_epoch = epoch_to_ask(c, unit);
-    c->value = (int64_t)check_write_begin(m->sim, register_of(c), c->partition);
+    *ret_value = (int64_t)check_write_begin(m->sim, register_of(c), partition);
     q->group_id = r->request.op.group_id;
-    q->generation_id_or_member_epoch = c->asked_epoch;
+    q->generation_id_or_member_epoch = epoch;
     q->member_id = member_text(r, m->member_id);
     q->group_instance_id = member_instance(m, r);
     q->topics.v = ARENA_NEW(&r->arena, struct offset_commit_request_topic, 1);
@@ -86,9 +84,49 @@ static void send_commit(struct consumer *c, uint32_t unit)
     q->topics.v[0].name = member_text(r, consumer_topic(m->crowd->number, 0, name));
     q->topics.v[0].partitions.v = ARENA_NEW(&r->arena, struct offset_commit_request_partition, 1);
     q->topics.v[0].partitions.len = 1;
-    q->topics.v[0].partitions.v[0] = (struct offset_commit_request_partition){c->partition, c->value, -1, STR("")};
+    q->topics.v[0].partitions.v[0] = (struct offset_commit_request_partition){partition, *ret_value, -1, STR("")};
+    return r;
+}
+
+static void send_commit(struct consumer *c, uint32_t unit)
+{
+    struct member *m = &c->member;
+    c->partition = unit_partition(unit);
+    c->asked_unit = unit;
+    c->asked_epoch = epoch_to_ask(c, unit);
     m->sim->totals.consumer_commits++;
-    member_send_aside(m, r);
+    member_send_aside(m, commit_request(c, unit, c->asked_epoch, &c->value));
+}
+
+/* A commit of what it has with the epoch that it knows is fine, whatever becomes of the heartbeat before it. */
+static void beside_heard(struct sim_request *r)
+{
+    struct consumer *c = consumer_of(r->owner);
+    struct member *m = &c->member;
+    const struct offset_commit_response *a = r->answer;
+    const struct offset_commit_request *asked = r->request.op.request;
+    const struct offset_commit_request_partition *p = &asked->topics.v[0].partitions.v[0];
+    int16_t error = a->topics.v[0].partitions.v[0].error_code;
+    if (error == NONE) {
+        m->sim->totals.commits_acked++;
+        check_write_acked(m->sim, register_of(c), p->partition_index, p->committed_offset, m->sim->now_us);
+    } else if (error == STALE_MEMBER_EPOCH && c->sure_beside == r->serial) {
+        sim_fail(m->sim, "%s (%s) in epoch %d: a commit of partition %d behind a heartbeat, with epoch %d, is answered with error %d",
+                 m->name, m->member_id, m->epoch, p->partition_index, asked->generation_id_or_member_epoch, error);
+    }
+}
+
+void consumer_commits_beside(struct member *m)
+{
+    struct consumer *c = consumer_of(m);
+    uint32_t unit;
+    int64_t value;
+    if (m->life != LIFE_MEMBER || m->stray != STRAY_NONE || m->aside || !pick_unit(c, &unit))
+        return;
+    struct sim_request *r = commit_request(c, unit, m->epoch, &value);
+    m->sim->totals.consumer_beside++;
+    member_send_beside(m, r, beside_heard);
+    c->sure_beside = m->sure && member_believes(m) && given_epoch(c, unit) > 0 ? r->serial : 0;
 }
 
 static void send_fetch(struct consumer *c, uint32_t unit)

@@ -71,6 +71,8 @@ static void heard_of(struct sim_node *n, uint32_t shard, struct str member)
 
 void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out)
 {
+    if (op->held) /* heard of when it came */
+        return;
     if (op->kind == GROUP_HEARTBEAT && out->error == 0)
         heard_of(n, shard, ((const struct heartbeat_request *)op->request)->member_id);
     if (op->kind == GROUP_STREAMS_HEARTBEAT && out->error == 0)

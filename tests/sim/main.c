@@ -55,6 +55,9 @@ static const struct {
     {"upgrades", 100},
     {"downgrades", 80},
     {"members_compared", 70000},
+    {"beats_held", 20000},
+    {"beats_moved", 1500},
+    {"followed", 1500},
 };
 
 static uint64_t total_of(const struct sim_totals *totals, const char *name)

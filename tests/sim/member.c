@@ -56,6 +56,7 @@ void member_fini(struct member *m)
 {
     share_free(&m->has);
     share_free(&m->told);
+    connection_release(m->connection);
 }
 
 bool member_believes(const struct member *m)
@@ -85,6 +86,12 @@ static void doubt(struct member *m)
         m->doubt_until_us = m->sim->now_us + (sim_chance(m->sim, 300000) ? 0 : m->sent_us + MEMBER_REBALANCE_MS * 1000 - m->sim->now_us);
 }
 
+static void disconnect(struct member *m)
+{
+    connection_close(m->connection);
+    m->connection = NULL;
+}
+
 static void give_up(struct sim *sim, void *arg, uint64_t serial)
 {
     struct member *m = arg;
@@ -92,6 +99,7 @@ static void give_up(struct sim *sim, void *arg, uint64_t serial)
         return;
     m->serial = 0;
     m->sure_from_us = m->sent_us + LATE_US;
+    disconnect(m);
     doubt(m);
     m->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
     act(m);
@@ -104,6 +112,7 @@ struct sim_request *member_request(struct member *m, enum group_op_kind kind, in
     struct sim_request *r = request_new(m->sim, m, answer_arrives, kind, api_key, version);
     r->request.op.group_id = member_text(r, m->crowd->id);
     r->request.op.caller = (struct group_caller){member_text(r, m->name), STR("/sim")};
+    r->request.yields = kind == GROUP_CONSUMER_HEARTBEAT || kind == GROUP_STREAMS_HEARTBEAT;
     return r;
 }
 
@@ -131,14 +140,37 @@ int32_t member_epoch_to_say(const struct member *m)
     return m->epoch;
 }
 
+/* Its heartbeat is still under way. */
+static void beside(struct sim *sim, void *arg, uint64_t serial)
+{
+    struct member *m = arg;
+    if (m->serial == serial && !sim->failed && m->protocol->beside != NULL && connection_stands(m->connection, m->node))
+        m->protocol->beside(m);
+}
+
 void member_send(struct member *m, struct sim_request *r, int64_t patience_us)
 {
     m->aside = false;
     r->serial = m->serial = ++m->thinks + ((uint64_t)(m->number + 1) << 40);
     m->sent_us = m->sim->now_us;
+    m->as_of_us = m->sent_us;
+    m->assigned = 0;
     m->sure = member_is_sure(m);
-    request_send(r, m->node);
+    if (!connection_stands(m->connection, m->node)) {
+        disconnect(m);
+        m->connection = connection_open(m->sim, m->node);
+    }
+    connection_send(m->connection, r);
+    if (r->request.yields && m->protocol->beside != NULL && sim_chance(m->sim, 300000))
+        sim_at(m->sim, m->sim->now_us + sim_between(m->sim, 1000, MEMBER_HEARTBEAT_US / 2), beside, m, m->serial);
     sim_at(m->sim, m->sim->now_us + patience_us, give_up, m, m->serial);
+}
+
+void member_send_beside(struct member *m, struct sim_request *r, void (*arrived)(struct sim_request *r))
+{
+    r->arrived = arrived;
+    r->serial = ++m->thinks + ((uint64_t)(m->number + 1) << 40);
+    connection_send(m->connection, r);
 }
 
 void member_send_aside(struct member *m, struct sim_request *r)
@@ -229,6 +261,7 @@ static void die(struct member *m)
     sim_say(m->sim, "%s dies member=%s", m->name, m->member_id);
     m->sim->totals.deaths++;
     member_drop_all(m);
+    disconnect(m);
     m->life = LIFE_DOWN;
     think_at(m, m->sim->now_us + sim_between(m->sim, 50000, 3000000));
 }
@@ -270,7 +303,8 @@ void member_good(struct member *m, int32_t epoch, bool told)
         m->doubt_until_us = 0;
     if (lapsed && member_believes(m)) /* its time was over, but nobody minded: then nobody else has what it has */
         check_owner_of(m, &m->has.role[ACTIVE]);
-    check_epoch_of(m, epoch, m->sent_us);
+    check_epoch_of(m, epoch, m->as_of_us);
+    check_held(m, epoch, told);
     if (m->epoch != epoch)
         m->previous_epoch = m->epoch;
     m->epoch = epoch;
@@ -283,6 +317,7 @@ static void good(struct member *m, const struct reply *reply)
     m->life = LIFE_MEMBER;
     member_good(m, reply->epoch, reply->tells);
     m->interval_ms = reply->interval_ms;
+    connection_told(m->connection, reply->interval_ms);
     m->next_beat_us = m->sent_us + reply->interval_ms * 1000;
     if (reply->tells)
         member_take(m, reply->share);
@@ -354,12 +389,15 @@ static void answer_arrives(struct sim_request *r)
         return;
     m->serial = 0;
     m->idle_from_us = sim->now_us;
+    m->assigned = r->was_held ? r->assigned : 0;
+    m->as_of_us = r->was_held ? r->let_go_us : m->sent_us;
     if (m->life == LIFE_LEAVING) {
         die(m);
         return;
     }
     if (!sim->healing && sim_chance(sim, 8000)) { /* its connection breaks before it has read that */
         doubt(m);
+        disconnect(m);
         m->wait_until_us = sim->now_us + sim_between(sim, 1000, 300000);
     } else {
         m->protocol->hear(m, r);

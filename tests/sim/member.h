@@ -34,6 +34,7 @@ struct protocol {
     void (*say)(struct member *m, enum speech what);       /* member_send()s it */
     void (*hear)(struct member *m, struct sim_request *r); /* an answer that has come in time */
     bool (*act)(struct member *m);                         /* something of its own to do: true when it did it. NULL: never */
+    void (*beside)(struct member *m);                      /* while a heartbeat is under way, on its connection. NULL: nothing */
 };
 
 /* A member of a group. By its own clock: what it works on, and until when it may believe to have it. */
@@ -67,8 +68,12 @@ struct member {
     int64_t wait_until_us; /* before it does anything else */
     int64_t idle_from_us;  /* no request of its own is under way since */
     uint32_t node;
+    struct sim_connection *connection;
     uint64_t serial, thinks;
     int64_t sent_us;
+    int64_t as_of_us; /* the answer is as new as if it had been asked for then: when it was sent, or when it was let go */
+    int32_t
+        assigned; /* it was kept back for a while, and its group's assignment had that epoch when it was let go; 0: it was not, or not known */
     uint32_t beats_since_healed;
 };
 
@@ -119,6 +124,7 @@ void member_begin(struct member *m, struct crowd *crowd, const struct protocol *
 void member_fini(struct member *m);
 void member_send(struct member *m, struct sim_request *r, int64_t patience_us);
 void member_send_aside(struct member *m, struct sim_request *r);
+void member_send_beside(struct member *m, struct sim_request *r, void (*arrived)(struct sim_request *r));
 struct sim_request *member_request(struct member *m, enum group_op_kind kind, int16_t api_key, int16_t version); /* of its group */
 struct str member_text(struct sim_request *r, const char *text);           /* in the request's arena */
 struct str member_instance(const struct member *m, struct sim_request *r); /* null: none */
@@ -158,6 +164,7 @@ bool crowd_settled(struct crowd *c, const struct settling *s, char *why, size_t 
 
 void check_owner_of(struct member *m, const struct unit_set *gained);  /* it starts to work on these */
 void check_epoch_of(struct member *m, int32_t epoch, int64_t sent_us); /* as it was answered */
+void check_held(const struct member *m, int32_t epoch, bool told);     /* an answer that was kept back says what is, not what was */
 void crowd_gap(struct crowd *c);                                       /* is anybody left in it? */
 void crowd_rise(struct crowd *c, struct rising *r, int32_t value, int64_t sent_us, const char *what);
 void crowd_rise_member(struct crowd *c, struct str member_id, int32_t epoch, int64_t sent_us);

@@ -96,6 +96,14 @@ void check_epoch_of(struct member *m, int32_t epoch, int64_t sent_us)
         crowd_rise(c, &c->epochs, epoch, sent_us, "group epoch");
 }
 
+/* Who is held has nothing to give up and is where its group's assignment is. When that moves it is moved, too, or told what to give up. */
+void check_held(const struct member *m, int32_t epoch, bool told)
+{
+    if (!told && epoch < m->assigned)
+        sim_fail(m->sim, "%s (%s): a heartbeat that was held is answered in epoch %d with nothing new, when assignment %d was there",
+                 m->name, m->member_id, epoch, m->assigned);
+}
+
 static void rising_forget(struct rising *r)
 {
     free(r->v);

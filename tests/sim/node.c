@@ -327,7 +327,12 @@ static struct group_settings settings_of(const struct sim_node *n)
                                                 .max_subscribed_topics = 100,
                                                 .max_regexes = 100,
                                                 .assign_inline_cost = SIM_INLINE_COST},
-                                   .adaptive = {.enabled = true, .floor_ms = SIM_BEAT_FLOOR_MS, .rate = 100}};
+                                   .adaptive = {.enabled = true,
+                                                .floor_ms = SIM_BEAT_FLOOR_MS,
+                                                .rate = 100,
+                                                .hold_ms = n->sim->options.seed % 8 == 0 ? 0 : 1000,
+                                                .hold_interval_ms = SIM_HOLD_INTERVAL_MS,
+                                                .hold_rate = 100}};
 }
 
 static void make_coord(struct sim_node *n)
@@ -343,6 +348,7 @@ static void make_coord(struct sim_node *n)
         .max_parked = 10000,
         .max_jobs = 2,
         .max_creations = 4,
+        .max_beats = SIM_HELD_MAX,
     };
     struct coord_events events = {.ctx = n,
                                   .draw_id = draw_id,
@@ -460,6 +466,10 @@ void node_collect(struct sim_node *n)
     t->expiries += coord.expiries;
     t->refused += coord.refused;
     t->stalls += coord.stalls;
+    t->beats_held += coord.beats;
+    t->beats_moved += coord.beats_moved;
+    t->beats_let_go += coord.beats_let_go;
+    t->beats_refused += coord.beats_refused;
 }
 
 static void drop_inbox(struct sim_node *n)
@@ -599,6 +609,7 @@ static void run_turn(struct sim_node *n)
         return;
     coord_expire(n->coord);
     coord_turn_end(n->coord);
+    connections_check(n);
     replica_flush(n->core, sim->now_us);
     int64_t next = coord_next_deadline_us(n->coord);
     int64_t core = core_next_deadline(n->core, sim->now_us);

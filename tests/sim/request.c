@@ -20,9 +20,10 @@ struct sim_request *request_new(struct sim *sim, void *owner, void (*arrived)(st
     return r;
 }
 
-static void request_free(void *arg)
+void request_free(void *arg)
 {
     struct sim_request *r = arg;
+    connection_release(r->connection);
     arena_fini(&r->arena);
     free(r);
 }
@@ -37,7 +38,8 @@ static void answer_arrives(struct sim *sim, void *arg, uint64_t tag)
     struct sim_request *r = arg;
     (void)sim;
     (void)tag;
-    r->arrived(r);
+    if (r->connection == NULL || !connection_closed(r->connection))
+        r->arrived(r);
     request_free(r);
 }
 
@@ -46,12 +48,21 @@ static void on_done(struct coord_request *request, int16_t error, const void *an
     struct sim_request *r = request->ctx;
     struct sim_node *n = r->node;
     (void)error;
+    if (r->connection != NULL) {
+        connection_answered(r->connection, r, answer);
+        return;
+    }
     if (!n->alive || n->life != r->life || answer == NULL) {
         request_free(r);
         return;
     }
     r->answer = answer;
-    sim_at_owned(r->sim, r->sim->now_us + sim_between(r->sim, 60, 900), answer_arrives, r, 0, request_free);
+    request_deliver(r, r->sim->now_us + sim_between(r->sim, 60, 900));
+}
+
+void request_deliver(struct sim_request *r, int64_t at_us)
+{
+    sim_at_owned(r->sim, at_us, answer_arrives, r, 0, request_free);
 }
 
 void request_enter(struct sim_request *r, struct sim_node *n)
@@ -59,6 +70,8 @@ void request_enter(struct sim_request *r, struct sim_node *n)
     r->node = n;
     r->life = n->life;
     r->request.done = on_done;
+    if (r->connection != NULL)
+        connection_entered(r->connection, r);
     coord_submit(n->coord, &r->request);
 }
 

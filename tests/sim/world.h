@@ -14,6 +14,8 @@ enum { SIM_STREAMS_GROUPS = 4, SIM_STREAMS_MEMBERS = 16, SIM_CREATIONS_MAX = 128
 enum { SIM_CONSUMER_GROUPS = 5, SIM_CONSUMER_MEMBERS = 20, SIM_REGISTERS = SIM_GROUPS_MAX + SIM_CONSUMER_GROUPS };
 /* Members that are not settled are asked to heartbeat that soon. */
 enum { SIM_BEAT_FLOOR_MS = 60 };
+/* Those whose heartbeats are held, seldom; of one node no more than so many are. */
+enum { SIM_HOLD_INTERVAL_MS = 200, SIM_HELD_MAX = 12 };
 /* A broker-wide number of standby tasks that no process count reaches: it counts for the cost of an assignment, so that groups with a dozen tasks and more
  * are assigned by jobs, smaller ones within a decision. */
 enum { SIM_STANDBYS = 400 };
@@ -47,6 +49,7 @@ struct sim_event {
     X(streams_describes) X(streams_given) \
     X(consumer_joins) X(consumer_beats) X(consumer_moves) X(consumer_fenced) X(consumer_strays) X(consumer_full) \
     X(consumer_changes) X(consumer_commits) X(consumer_stale) X(consumer_fetches) X(consumer_looks) X(consumer_describes) \
+    X(consumer_beside) X(beats_held) X(beats_moved) X(beats_let_go) X(beats_refused) X(followed) X(seen_held) \
     X(consumer_classic_joins) X(consumer_assigned) X(consumer_resolved) X(upgrades) X(downgrades) X(members_compared)
 /* clang-format on */
 struct sim_totals {
@@ -64,8 +67,9 @@ struct sim_options {
 
 /* ---- nodes (node.c) ---- */
 
-/* A request on its way or inside a coord (request.c). */
+/* A request on its way or inside a coord (request.c); of members, on a connection (connection.c). */
 struct sim_node;
+struct sim_connection;
 struct sim_request {
     struct coord_request request;
     struct arena arena;
@@ -75,6 +79,14 @@ struct sim_request {
     const void *answer;
     void *owner;
     void (*arrived)(struct sim_request *r); /* the answer has come back; the request is freed behind it */
+    struct sim_connection *connection;      /* NULL: none; its end is not noticed, and nothing is ordered */
+    struct sim_request *next;               /* behind it on the connection */
+    int64_t entered_us;
+    int32_t told_ms;         /* the interval that its client knew of on that connection */
+    bool answered, followed; /* by something on the connection */
+    bool was_held;           /* it was a heartbeat whose answer was held */
+    int64_t let_go_us;       /* when that was over */
+    int32_t assigned;        /* and the epoch of its group's assignment then; 0: not known */
 };
 
 struct sim_node {
@@ -135,6 +147,8 @@ struct sim {
     struct sim_consumers *consumers;
     struct sim_creation *creations;
     uint64_t next_creation;
+    struct sim_connection *connections;
+    uint64_t next_connection;
     struct sim_totals totals;
     struct store_identity identity; /* of node 1; others differ in id and incarnation */
     uint64_t hash;
@@ -195,7 +209,21 @@ struct sim_request *request_new(struct sim *sim, void *owner, void (*arrived)(st
 void request_send(struct sim_request *r, uint32_t node);
 void request_enter(struct sim_request *request, struct sim_node *n); /* it has reached the node: into coord */
 void request_lost(struct sim_request *request);                      /* it never will */
-bool request_elsewhere(int16_t error);                               /* somebody else may answer, or the same node a little later */
+void request_deliver(struct sim_request *r, int64_t at_us);          /* its answer, to whoever asked */
+void request_free(void *request);
+bool request_elsewhere(int16_t error); /* somebody else may answer, or the same node a little later */
+
+/* connection.c: the client's side, and the node's */
+struct sim_connection *connection_open(struct sim *sim, uint32_t node);
+bool connection_stands(const struct sim_connection *c, uint32_t node);    /* to that node, as far as its client knows */
+void connection_close(struct sim_connection *c);                          /* by the client, who forgets it */
+void connection_release(struct sim_connection *c);                        /* the same, at the end of the world */
+void connection_told(struct sim_connection *c, int32_t interval_ms);      /* its client, in what is its heartbeat interval from now on */
+void connection_send(struct sim_connection *c, struct sim_request *r);    /* instead of request_send() */
+void connection_entered(struct sim_connection *c, struct sim_request *r); /* the node has read it */
+void connection_answered(struct sim_connection *c, struct sim_request *r, const void *answer); /* NULL: it will not be */
+bool connection_closed(const struct sim_connection *c);
+void connections_check(struct sim_node *n); /* a turn is over */
 
 /* errands.c: what coord asks its owner to do outside; ctx is the node */
 void errands_init(struct sim *sim);
