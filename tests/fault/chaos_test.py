@@ -2,7 +2,7 @@
 """Rounds of faults of every kind under load of every kind, on three nodes with networks, disks and wall clocks of their own.
 
 Faults: cuts (whole, one-way, bridges), delay, loss, kill -9, power cuts (musterd_lossy forgets what was not synced), SIGSTOP, graceful stops, full,
-failing, hanging and slow disks, wall clocks that jump, leaders that change; alone in the first rounds, two or three at once in the others. Load:
+failing, hanging and slow disks, wall clocks that jump, leaders that change; all of them alone, then each with one or two others, and so on. Load:
 commits of nobody's and of members of all three kinds of groups, reads of all nodes, members that come, leave and die. Never seen may be: an
 acknowledged commit that is lost, a stale read, a partition with two owners, a member that is thrown out although it was heard in time, a settled
 member that has to rejoin, replicas that differ. Tells the longest time without service after each kind of fault.
@@ -217,10 +217,11 @@ def run(test):
     kinds = [kind for kind in KINDS if not options.only or any(kind.__name__ == name for name in options.only.split(","))]
     check(kinds, f"there is no fault of {options.only}")
     say(f"{len(load.committers)} committers, {len(load.settled)} settled groups, {len(load.crowds)} groups whose members change; seed {options.seed}")
-    gaps, order = {}, []
-    for turn in range(options.rounds):
+    gaps, order, turn, end = {}, [], -1, time.monotonic() + 60 * options.minutes
+    while turn + 1 < options.rounds or time.monotonic() < end:
+        turn += 1
         order = order or rng.sample(kinds, len(kinds))
-        mixed = turn >= len(kinds)
+        mixed = turn // len(kinds) % 2 == 1
         kind = order.pop()
         gap, at, group = one_round(cluster, load, kind, mixed)
         gaps.setdefault("two or three of them at once" if mixed else kind.NAME, []).append(gap)
@@ -238,5 +239,6 @@ def run(test):
 
 if __name__ == "__main__":
     main(run, 25372, [("--rounds", {"type": int, "default": 50}), ("--seed", {"type": int, "default": 6}),
+                      ("--minutes", {"type": float, "default": 0, "help": "goes on with more rounds until so much time has passed"}),
                       ("--only", {"default": "", "help": "kinds of faults, by the names of their classes in faultlib/chaos.py, with commas"}),
                       ("--json", {"default": "", "help": "a file that the table is written to"})], namespaces=("--net", "--mount"))
