@@ -61,7 +61,8 @@ void store_walk_close(struct walk *w, const struct store_port *port)
 }
 
 /* Proof that a later batch was begun, so that the one at w->at had been synced: a good header with a higher number anywhere behind, or
- * bytes behind the end that the bad batch's own good header gives it. */
+ * bytes behind the end that the bad batch's own good header gives it. The batch's own good header in another place is none of a torn write, either: the disk
+ * has put it where it does not belong, and may have said that it is synced. */
 static bool later_begun(const struct walk *w, size_t *ret_offset)
 {
     struct batch_header h;
@@ -74,8 +75,13 @@ static bool later_begun(const struct walk *w, size_t *ret_offset)
             return true;
         }
     }
+#ifdef MUSTER_FAULT_MISDIRECTED_AS_TORN
+    const uint64_t own = w->sequence + 1;
+#else
+    const uint64_t own = w->sequence;
+#endif
     for (size_t at = w->at; at + BATCH_HEADER_BYTES <= len; at += BATCH_ALIGN_BYTES) {
-        if (store_batch_header_decode(data + at, len - at, w->header.salt, &h) && h.sequence > w->sequence) {
+        if (store_batch_header_decode(data + at, len - at, w->header.salt, &h) && h.sequence >= (at > w->at ? own : w->sequence + 1)) {
             *ret_offset = at;
             return true;
         }
@@ -89,8 +95,9 @@ static enum walk_step judge_end(struct walk *w)
     bool first = w->at == SEGMENT_HEADER_BYTES;
     bool zero = store_all_zero(w->data.ptr + w->at, w->data.len - w->at);
     if (!zero && later_begun(w, &offset)) {
-        (void)snprintf(w->reason, sizeof(w->reason), "batch %" PRIu64 " is damaged although a later one was written, at offset %zu",
-                       w->sequence, offset);
+        (void)snprintf(w->reason, sizeof(w->reason),
+                       "batch %" PRIu64 " is damaged or missing although it or a later one was written, at offset %zu", w->sequence,
+                       offset);
         return WALK_CORRUPT;
     }
     if (first) { /* synced before the segment got its name: no torn write can explain it */

@@ -112,6 +112,28 @@ static void two_bad_batches_are_no_torn_write(void **state)
     small_log_free(&log);
 }
 
+/* The last write landed elsewhere in the segment: it was whole, and said to be synced. Over what was there, or behind a gap. */
+static void a_write_that_landed_elsewhere_is_no_torn_write(void **state)
+{
+    struct box *b = *state;
+    struct small_log log;
+    small_log_write(b, &log);
+    struct bytes file = mem_disk_file(b->disk, SEGMENT_1);
+    size_t from = log.ends[STEPS - 1], len = log.ends[STEPS] - from;
+    for (size_t to = 64; to + len <= (size_t)file.len; to += 8) {
+        uint8_t moved[4096];
+        assert_int_equal(file.len, sizeof(moved));
+        memcpy(moved, file.ptr, sizeof(moved));
+        memset(moved + from, 0, len);
+        memcpy(moved + to, file.ptr + from, len);
+        struct mem_disk *disk = mem_disk_clone(b->disk);
+        mem_disk_put(disk, SEGMENT_1, moved, sizeof(moved));
+        assert_int_equal(box_open_disk(b, disk), to == from ? 0 : MUSTER_E_CORRUPT);
+        mem_disk_free(disk);
+    }
+    small_log_free(&log);
+}
+
 static void corruption_changes_nothing_and_says_what_to_do(void **state)
 {
     struct box *b = *state;
@@ -396,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_flipped_bit_is_noticed),
         TEST(two_bad_batches_are_no_torn_write),
+        TEST(a_write_that_landed_elsewhere_is_no_torn_write),
         TEST(corruption_changes_nothing_and_says_what_to_do),
         TEST(a_last_batch_cut_at_every_byte_is_dropped),
         TEST(a_torn_tail_is_gone_before_the_next_write),
