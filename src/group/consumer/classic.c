@@ -5,6 +5,8 @@
 
 /* ---- partitions by name --------------------------------------------------------------------------------------------------------- */
 
+/* Partitions that this node has not heard of yet count, too: a topic may have grown, and who has them goes on working on them. The next assignment takes away
+ * what is not there. */
 static void add_topic(const struct decision *d, struct unit_list *list, struct str topic, const struct int32_array *partitions,
                       int32_t epoch)
 {
@@ -15,8 +17,10 @@ static void add_topic(const struct decision *d, struct unit_list *list, struct s
     }
     struct uuid *id = ARENA_NEW(d->arena, struct uuid, 1);
     *id = view.id;
+    int32_t most = d->op->settings->max_partitions_per_topic;
+    most = most > view.partitions ? most : view.partitions;
     for (int32_t i = 0; i < partitions->len; i++) {
-        if (partitions->v[i] >= 0 && partitions->v[i] < view.partitions) {
+        if (partitions->v[i] >= 0 && partitions->v[i] < most) {
             unit_list_add(list, unit_of_topic(id), partitions->v[i], epoch);
         }
     }
