@@ -475,6 +475,7 @@ void core_stats(const struct replica *core, struct core_stats *ret)
     *ret = core->stats;
     ret->log_bytes = core_log_bytes(core);
     ret->unapplied_bytes = core->pending_bytes;
+    ret->unstored_bytes = core_unstored_bytes(core);
     ret->messages_waiting = core->held_count;
     ret->write_age_us = core->writing ? (uint64_t)(core->now_us - core->write_started_us) : 0;
     ret->disk_full = core->full;
@@ -482,6 +483,16 @@ void core_stats(const struct replica *core, struct core_stats *ret)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         ret->shards_in_doubt += core->shards[i].in_doubt;
     }
+}
+
+uint64_t core_unstored_bytes(const struct replica *core)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        const struct shard *s = &core->shards[i];
+        sum += s->started ? log_bytes_behind(&s->log, s->raft.last_stored) : 0;
+    }
+    return sum;
 }
 
 uint64_t core_log_bytes(const struct replica *core)
@@ -494,6 +505,14 @@ uint64_t core_log_bytes(const struct replica *core)
 }
 
 /* ---- replica.h ------------------------------------------------------------------------------------------------------------ */
+
+/* Of what a majority or this node's own disk has not stored, or of log that no snapshot takes off: the disk writes the log and fails with snapshots. */
+static bool has_too_much(const struct replica *core, uint64_t more)
+{
+    const struct core_options *o = &core->options;
+    return core->pending_bytes + more > o->unapplied_max_bytes || core_unstored_bytes(core) > o->unapplied_max_bytes ||
+           core_log_bytes(core) > 4 * o->log_retain_bytes + o->unapplied_max_bytes;
+}
 
 int replica_propose(struct replica *core, uint32_t shard, struct bytes entry, uint64_t *ret_term, uint64_t *ret_index)
 {
@@ -511,7 +530,7 @@ int replica_propose(struct replica *core, uint32_t shard, struct bytes entry, ui
 #ifdef MUSTER_FAULT_TRANSFER_WITHOUT_HOLD
     held = held && s->transfer.stepped;
 #endif
-    if (held || core->full || core->broken || core->pending_bytes + (uint64_t)entry.len > core->options.unapplied_max_bytes) {
+    if (held || core->full || core->broken || has_too_much(core, (uint64_t)entry.len)) {
         return MUSTER_E_BUSY;
     }
     uint64_t term = raft_current_term(&s->raft);

@@ -58,6 +58,8 @@ void log_append(struct entry_log *log, uint64_t term, uint8_t type, struct bytes
     if (log->last - log->first + 1 == log->cap) {
         grow(log);
     }
+    const struct entry *before = log_get(log, log->last);
+    e->end = (before != NULL ? before->end : 0) + entry_bytes(e);
     log->last++;
     *slot(log, log->last) = e;
     log->bytes += entry_bytes(e);
@@ -69,6 +71,12 @@ const struct entry *log_get(const struct entry_log *log, uint64_t index)
         return NULL;
     }
     return *slot(log, index);
+}
+
+uint64_t log_bytes_behind(const struct entry_log *log, uint64_t index)
+{
+    const struct entry *from = log_get(log, index), *to = log_get(log, log->last);
+    return index >= log->last || to == NULL ? 0 : from != NULL ? to->end - from->end : log->bytes;
 }
 
 static void bury(struct entry_log *log, uint64_t index, struct entry_limbo *limbo)

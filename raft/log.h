@@ -10,6 +10,7 @@
 struct entry {
     struct entry *next; /* in the limbo */
     uint64_t term;
+    uint64_t end; /* bytes of all entries up to this one, from some entry on: differences count */
     uint32_t len;
     uint8_t type; /* the Raft library's entry type */
     uint8_t data[];
@@ -32,6 +33,8 @@ void log_fini(struct entry_log *log);
 void log_append(struct entry_log *log, uint64_t term, uint8_t type, struct bytes data);
 /* NULL outside [first, last]. Borrowed until cut or trimmed. */
 const struct entry *log_get(const struct entry_log *log, uint64_t index);
+/* Bytes of the entries behind index; of all when index is not there. */
+uint64_t log_bytes_behind(const struct entry_log *log, uint64_t index);
 /* Drops entries from index on; first <= index. */
 void log_cut(struct entry_log *log, uint64_t index, struct entry_limbo *limbo);
 /* Drops entries before index; index <= last + 1. */

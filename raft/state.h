@@ -210,6 +210,7 @@ const struct peer *peer_const(const struct replica *core, uint32_t id);
 int peers_take(struct replica *core); /* from the identity */
 
 /* ---- core.c */
+uint64_t core_unstored_bytes(const struct replica *core); /* entries in memory that are not on this node's disk */
 bool node_healthy(const struct replica *core);
 void core_fatal(struct replica *core, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool shard_leads(const struct shard *s);

@@ -403,8 +403,26 @@ static bool log_agrees(const struct shard *s, uint64_t index, uint64_t term)
 }
 
 /* Splits what arrived so that a configuration entry is the first of its step: 0.22.1 gives it the index of the first new entry otherwise. */
+/* A follower whose disk is slower than the others' is sent what they can take: up to a thousand entries a shard, of a megabyte each. When it has too much that its
+ * disk has not taken, the message counts without the entries that are too many, as if the leader had not sent them: that never stops what is here from being
+ * committed, and the answer says up to where this node has come. */
+static void shorten_append(struct shard *s, struct raft_append_entries *append)
+{
+    struct replica *core = s->core;
+    uint64_t most = core->options.unapplied_max_bytes, bytes = append->n_entries > 0 ? core_unstored_bytes(core) : 0;
+    unsigned kept = 0;
+    while (kept < append->n_entries && bytes <= most) {
+        bytes += append->entries[kept++].buf.len;
+    }
+    if (kept < append->n_entries) {
+        append->n_entries = kept;
+        core->stats.appends_shortened++;
+    }
+}
+
 static void receive_append(struct shard *s, struct raft_message *m)
 {
+    shorten_append(s, &m->append_entries);
     const struct raft_append_entries all = m->append_entries;
     unsigned start = 0;
     do {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    OUT_MAX_RAFT = 32 << 20, /* beyond it messages are dropped: a frozen peer must not cost memory without end */
     OUT_MAX_BULK = 8 << 20,
     BACKOFF_MIN_MS =
         2, /* a dying process may take the first redial before its listener is gone, and reset it: the next one must not wait */
@@ -231,8 +230,8 @@ static void connect_to(struct outgoing *out)
     MUSTER_CHECK(a != NULL);
     a->peers = link->peers;
     a->out = out;
-    MUSTER_CHECK(channel_init(&a->channel, link->peers->loop, HELLO_BYTES_MAX, out->class == HELLO_RAFT ? OUT_MAX_RAFT : OUT_MAX_BULK) ==
-                 0);
+    size_t most = out->class == HELLO_RAFT ? link->peers->max_queued_bytes : OUT_MAX_BULK;
+    MUSTER_CHECK(channel_init(&a->channel, link->peers->loop, HELLO_BYTES_MAX, most) == 0);
     a->channel.ctx = a;
     a->channel.on_frame = on_frame;
     a->channel.on_end = ended;

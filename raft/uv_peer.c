@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKLOG = 128, ACCEPT_TIMEOUT_MS = 5000, INBOUND_MAX = 256 };
+enum { BACKLOG = 128, ACCEPT_TIMEOUT_MS = 5000, INBOUND_MAX = 256, MAX_QUEUED_BYTES = 32 << 20 };
 
 void peers_hold(struct uv_peers *peers)
 {
@@ -247,6 +247,7 @@ int uv_peers_open(struct uv_peers **ret, uv_loop_t *loop, const struct store_ide
     peers->loop = loop;
     peers->self = *self;
     peers->events = *events;
+    peers->max_queued_bytes = events->max_queued_bytes > 0 ? events->max_queued_bytes : MAX_QUEUED_BYTES;
     peers->listener.data = peers;
     int rc = uv_listen_on(loop, &peers->listener, listen_host, listen_port, on_connection, text);
     peers->listener.data = peers;

@@ -15,6 +15,7 @@ struct uv_peers;
 
 struct uv_peers_events {
     void *ctx;
+    size_t max_queued_bytes; /* for one peer; 0: 32 MiB. Messages beyond are dropped */
     void (*state)(void *ctx, uint32_t node, enum core_peer_event event);
     int (*message)(void *ctx, uint32_t node, struct bytes data); /* not 0: the sender is broken, its connection is closed */
 };

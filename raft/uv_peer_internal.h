@@ -67,6 +67,7 @@ struct uv_peers {
     uv_timer_t sweep;
     bool swept, closing;
     struct uv_link *links[32];
+    size_t max_queued_bytes; /* for one peer; beyond it messages are dropped: a frozen peer must not cost memory without end */
     size_t link_count;
     struct inbound *inbound;
     unsigned inbound_count;

@@ -265,7 +265,10 @@ static int open_store(struct uv_replica *r, const struct uv_replica_options *o, 
 
 static int open_world(struct uv_replica *r, const struct uv_replica_options *o, char *text)
 {
-    const struct uv_peers_events events = {.ctx = r, .state = peer_state, .message = peer_message};
+    const struct uv_peers_events events = {.ctx = r,
+                                           .max_queued_bytes = o->peer_max_queued_bytes,
+                                           .state = peer_state,
+                                           .message = peer_message};
     int rc = open_store(r, o, text);
     if (rc == 0) {
         rc = store_writer_start(&r->writer, r->store, wake, r);

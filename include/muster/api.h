@@ -34,6 +34,8 @@ struct api_options {
                                                     applied it, or after this time */
     int32_t request_max_groups;                  /* muster.request.max.groups: a request that names more closes its connection */
     int64_t backup_idle_us;                      /* muster.backup.idle.timeout.ms: a shard that is read for a backup is let go after such a pause */
+    int32_t request_max_topics;                  /* muster.request.max.topics: the same of topics */
+    size_t response_max_bytes;                   /* muster.response.max.bytes: a request whose answer would be longer closes its connection */
     struct catalog_broker_values broker_values;  /* for DescribeConfigs */
     const struct group_settings *settings;
 };
@@ -67,7 +69,7 @@ typedef void api_created_fn(void *ctx, uint64_t token, struct str failure);
 void api_create_topics_own(struct api *a, const struct create_topics_request *request, api_created_fn *done, void *ctx, uint64_t token);
 
 struct api_stats {
-    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, too_many_groups;
+    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, too_many_groups, too_many_topics, answers_too_large;
     uint64_t by_key[64], error_by_key[64];       /* in the order of api_key_at */
     uint64_t waiting;                            /* requests inside */
 };

@@ -158,6 +158,11 @@ void log_set(log_sink_fn *sink, void *ctx, enum log_level least);               
 __attribute__((format(printf, 3, 4)))
 void log_event(enum log_level level, const char *event, const char *format, ...);
 
+/* A line whose cause others can repeat at will is written at most once a second. Zeroed memory is a gate. */
+struct log_gate { int64_t shut_until_us; uint64_t kept_back; };
+/* Whether the line may be written; *ret_kept_back: how many were not since the last one. */
+bool log_gate_pass(struct log_gate *gate, int64_t now_us, uint64_t *ret_kept_back);
+
 /* printf helper for views: printf("%.*s", STR_ARG(s)) */
 #define STR_ARG(s) ((s).len > 0 ? (int)(s).len : 0), ((s).ptr != NULL ? (s).ptr : "")
 

@@ -62,6 +62,7 @@ struct net_options {
     size_t max_queued_bytes;                     /* frames and parts of frames of all connections together; 0: no limit */
     size_t max_output_bytes;                     /* answers one connection may have waiting before its socket is not read any more */
     int64_t max_idle_ms;                         /* connections.max.idle.ms: no whole request for so long and none owed, or answers not taken for so long */
+    int64_t max_turn_us;                         /* see net_pressure; 0: turns may take as long as they do */
     struct net_transport transport;
 };
 
@@ -97,11 +98,18 @@ bool net_has_resumable(const struct net *n);
 /* Writes what was answered. At the end of the turn. */
 void net_flush(struct net *n);
 
+/* How long the turn took, for whoever knows. While turns are longer than max_turn_us each connection gets fewer requests into one: half as many from turn to turn, and
+ * when it is one, half of the connections take turns, and so on. What has to wait is read no further, so it waits at the client. Every connection gets its share; in short
+ * turns all of it is taken back step by step. */
+void net_pressure(struct net *n, int64_t took_us);
+
 struct net_stats {
     uint64_t accepted, closed, refused, requests, answers, bytes_in, bytes_out, reads, writes;
     uint64_t garbage_closed, idle_closed, pauses; /* pauses: sockets not read because of a limit */
     uint64_t connections, in_flight, queued_bytes;
     uint64_t most_in_flight, most_output_bytes;   /* of one connection, now */
+    uint64_t deferred;                            /* times that a connection's requests waited for another turn: see net_pressure */
+    uint64_t share, stride;                       /* requests of a connection in a turn, at most; every how many turns */
 };
 /* Looks at every connection: for whoever asks now and then. */
 void net_stats(const struct net *n, struct net_stats *ret);

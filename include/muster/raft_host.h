@@ -25,7 +25,7 @@ struct core_options {
     uint32_t balance_after_ms;           /* default 5000: how long all must be calm before leadership moves home. UINT32_MAX: never */
     bool no_fast_failover;               /* wait for the election timeout even when the leader is known to be dead */
     uint64_t entry_max_bytes;            /* default 1 MiB: muster.entry.max.bytes */
-    uint64_t unapplied_max_bytes;        /* default 64 MiB, all shards: proposals beyond are BUSY */
+    uint64_t unapplied_max_bytes;        /* default 64 MiB, all shards: proposals beyond are BUSY; a follower takes no more than that its disk has not stored */
     uint64_t log_retain_bytes;           /* default 64 MiB: log in memory, all shards; beyond it the shard with most is snapshotted */
     uint64_t snapshot_interval_bytes;    /* default 64 MiB: a shard is snapshotted after so many bytes of entries */
     uint64_t batch_max_bytes;            /* default 8 MiB: one write batch; the last entry may pass it */
@@ -50,8 +50,11 @@ struct core_stats {
     uint64_t transfers_begun, transfers_done, transfers_aborted;
     uint64_t votes_parked, messages_refused, messages_dropped, messages_held;
     uint64_t stalls, hashes_compared;
+    uint64_t appends_shortened;          /* messages taken without their entries: too many were not stored here */
     /* As things stand now. */
-    uint64_t log_bytes, unapplied_bytes; /* entries in memory, all shards; of these what is not applied */
+    uint64_t log_bytes;                  /* entries in memory, all shards */
+    uint64_t unapplied_bytes;            /* of these what is not applied, */
+    uint64_t unstored_bytes;             /* or not on this node's disk */
     uint64_t messages_waiting;           /* until a term or vote is on disk */
     uint64_t write_age_us;               /* of the write that is under way; 0: none is */
     uint64_t shards_in_doubt;            /* whose hash differs from another node's while no majority has said that this one's is right */
@@ -68,6 +71,7 @@ struct uv_replica_options {
     struct core_options core;
     const char *listen_host;             /* muster.peer.listener */
     uint16_t listen_port;
+    size_t peer_max_queued_bytes;        /* default 32 MiB: muster.peer.max.queued.bytes; messages beyond are dropped */
     struct replica_events events;
     /* Called before the first event that comes from the network, the disk or a timer in a turn of the loop; may be NULL. */
     void (*turn_begin)(void *ctx);

@@ -15,11 +15,35 @@ static void mark_answered(struct api_request *r)
     r->answered = true;
 }
 
+static void log_too_large(struct api_request *r)
+{
+    uint64_t kept_back;
+    r->api->stats.answers_too_large++;
+    if (log_gate_pass(&r->api->answer_gate, r->api->now_us, &kept_back)) {
+        log_event(LOG_WARN, "answer_too_large", "host=%.*s client_id=\"%.*s\" api_key=%d max_bytes=%zu kept_back=%llu", STR_ARG(r->host),
+                  STR_ARG(r->client_id), r->wire->key, r->api->options.response_max_bytes, (unsigned long long)kept_back);
+    }
+}
+
+/* The size of an answer is known before its first byte is written: one that is too large takes no memory. */
+static int frame_response(struct api_request *r, const void *response, struct buf *out)
+{
+    size_t before = out->limit, most = r->api->options.response_max_bytes;
+    if (most > 0) {
+        out->limit = out->len + most;
+    }
+    int rc = wire_frame_response(r->wire, r->version, r->correlation_id, response, out);
+    out->limit = before;
+    if (rc < 0) {
+        log_too_large(r);
+    }
+    return rc;
+}
+
 static void answer_slot(struct api_request *r, const void *response)
 {
     struct buf *out = net_answer_begin(r->slot);
-    if (out != NULL && wire_frame_response(r->wire, r->version, r->correlation_id, response, out) < 0) {
-        log_event(LOG_ERROR, "answer_too_large", "api_key=%d host=%.*s", r->wire->key, STR_ARG(r->host));
+    if (out != NULL && frame_response(r, response, out) < 0) {
         net_answer_close(r->slot);
         return;
     }
@@ -30,7 +54,7 @@ static void answer_peer(struct api_request *r, const void *response)
 {
     struct buf out;
     buf_init(&out, 0);
-    bool fits = wire_frame_response(r->wire, r->version, r->correlation_id, response, &out) == 0;
+    bool fits = frame_response(r, response, &out) == 0;
     controller_answer_peer(r, fits ? (struct bytes){out.ptr, (int32_t)out.len} : BYTES_NULL);
     buf_fini(&out);
 }
@@ -93,6 +117,12 @@ void api_answer_close(struct api_request *r)
     } else if (r->from_node != 0) {
         controller_answer_peer(r, BYTES_NULL);
     }
+}
+
+void api_answer_too_large(struct api_request *r)
+{
+    log_too_large(r);
+    api_answer_close(r);
 }
 
 void api_drop(struct api_request *r)

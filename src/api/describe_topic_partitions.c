@@ -155,7 +155,7 @@ static int16_t check(const struct describe_topic_partitions_request *request)
 void api_describe_topic_partitions(struct api_request *r)
 {
     const struct describe_topic_partitions_request *request = r->request;
-    if (!api_catalog_ready(r, api_describe_topic_partitions)) {
+    if (api_too_many_topics(r, request->topics.len) || !api_catalog_ready(r, api_describe_topic_partitions)) {
         return;
     }
     struct page page = {.r = r, .brokers = api_brokers(r->api, r->arena), .response = api_response(r)};

@@ -205,6 +205,21 @@ void api_run_value(struct api_request *r, int16_t key, const void *value, void (
 
 /* ---- frames of clients ---- */
 
+static void log_refused(struct api_request *r, int rc)
+{
+    struct api *a = r->api;
+    uint64_t kept_back;
+    bool unsupported = rc == MUSTER_E_VERSION;
+    int key = r->frame.len >= 2 ? (int16_t)get_be16(r->frame.ptr) : -1;
+    a->stats.unsupported += unsupported;
+    a->stats.malformed += !unsupported;
+    if (log_gate_pass(unsupported ? &a->unsupported_gate : &a->malformed_gate, a->now_us, &kept_back)) {
+        log_event(LOG_INFO, unsupported ? "request_unsupported" : "request_malformed",
+                  "host=%.*s client_id=\"%.*s\" api_key=%d api_version=%d error=\"%s\" kept_back=%llu", STR_ARG(r->host),
+                  STR_ARG(r->client_id), key, r->version, muster_strerror(rc), (unsigned long long)kept_back);
+    }
+}
+
 static enum net_verdict refuse_frame(struct api_request *r, int rc)
 {
     struct api *a = r->api;
@@ -215,15 +230,7 @@ static enum net_verdict refuse_frame(struct api_request *r, int rc)
         net_release(r->slot);
         return NET_TAKEN;
     }
-    if (rc == MUSTER_E_VERSION) {
-        a->stats.unsupported++;
-        log_event(LOG_INFO, "request_unsupported", "host=%.*s client_id=\"%.*s\" api_key=%d api_version=%d", STR_ARG(r->host),
-                  STR_ARG(r->client_id), r->frame.len >= 2 ? (int16_t)get_be16(r->frame.ptr) : -1, r->version);
-    } else {
-        a->stats.malformed++;
-        log_event(LOG_INFO, "request_malformed", "host=%.*s client_id=\"%.*s\" api_key=%d api_version=%d error=\"%s\"", STR_ARG(r->host),
-                  STR_ARG(r->client_id), r->row != NULL ? r->row->key : -1, r->version, muster_strerror(rc));
-    }
+    log_refused(r, rc);
     return NET_CLOSE;
 }
 

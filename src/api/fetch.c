@@ -119,7 +119,7 @@ static bool refuse_session(struct api_request *r)
 void api_fetch(struct api_request *r)
 {
     const struct fetch_request *request = r->request;
-    if (!api_catalog_ready(r, api_fetch) || refuse_session(r)) {
+    if (api_too_many_topics(r, request->topics.len) || !api_catalog_ready(r, api_fetch) || refuse_session(r)) {
         return;
     }
     if (answers_at_once(r)) {

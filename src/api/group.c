@@ -80,19 +80,33 @@ void api_group(struct api_request *r, enum group_op_kind kind, struct str group_
 
 /* A request may name many groups. They are asked about slice by slice, a turn for each, so that nobody else has to wait for all of them; a slice
  * ends sooner when the answers are large. */
-enum { SLICE_PARTS = 500, SLICE_BYTES = 1 << 20, ANSWERS_MOST_BYTES = 256 << 20 };
+enum { SLICE_PARTS = 500, SLICE_BYTES = 1 << 20 };
 
-bool api_too_many_groups(struct api_request *r, int32_t count)
+static bool names_too_many(struct api_request *r, const char *event, int32_t count, int32_t most, uint64_t *counter)
 {
-    int32_t most = r->api->options.request_max_groups;
+    uint64_t kept_back;
     if (count <= most) {
         return false;
     }
-    r->api->stats.too_many_groups++;
-    log_event(LOG_INFO, "request_names_too_many_groups", "host=%.*s client_id=\"%.*s\" api_key=%d groups=%d max=%d", STR_ARG(r->host),
-              STR_ARG(r->client_id), r->row->key, count, most);
+    (*counter)++;
+    if (log_gate_pass(&r->api->names_gate, r->api->now_us, &kept_back)) {
+        log_event(LOG_INFO, event, "host=%.*s client_id=\"%.*s\" api_key=%d named=%d max=%d kept_back=%llu", STR_ARG(r->host),
+                  STR_ARG(r->client_id), r->row->key, count, most, (unsigned long long)kept_back);
+    }
     api_answer_close(r);
     return true;
+}
+
+bool api_too_many_groups(struct api_request *r, int32_t count)
+{
+    struct api *a = r->api;
+    return names_too_many(r, "request_names_too_many_groups", count, a->options.request_max_groups, &a->stats.too_many_groups);
+}
+
+bool api_too_many_topics(struct api_request *r, int32_t count)
+{
+    struct api *a = r->api;
+    return names_too_many(r, "request_names_too_many_topics", count, a->options.request_max_topics, &a->stats.too_many_topics);
 }
 
 static void ask_slice(struct api_request *r);
@@ -108,15 +122,23 @@ static void next_slice(struct api_request *r)
     api_unref(r);
 }
 
+/* Kafka answers a group as often as it is named; here all of these answers are one. */
+static void share_answers(struct api_fan *fan)
+{
+    for (int32_t i = 0; fan->first != NULL && i < fan->count; i++) {
+        fan->answers[i] = fan->answers[fan->first[i]];
+    }
+}
+
 static void slice_done(struct api_request *r)
 {
     struct api_fan *fan = r->fan;
     if (r->gone) {
         api_drop(r);
-    } else if (r->arena->used_bytes > ANSWERS_MOST_BYTES) {
-        log_event(LOG_ERROR, "answer_too_large", "api_key=%d host=%.*s groups=%d", r->row->key, STR_ARG(r->host), fan->count);
-        api_answer_close(r);
+    } else if (r->arena->used_bytes > r->api->options.response_max_bytes) {
+        api_answer_too_large(r);
     } else if (fan->next == fan->count) {
+        share_answers(fan);
         fan->join(r);
     } else {
         api_ref(r);
@@ -167,10 +189,27 @@ static void ask_slice(struct api_request *r)
     fan->parts_left = 1; /* this call's own, so that the slice does not end before it is whole */
     r->api->submitted = true;
     api_ref(r);
-    while (fan->part_count < left && fan->part_count < SLICE_PARTS && r->arena->used_bytes < most) {
-        ask_part(r, &fan->parts[fan->part_count++], fan->next++);
+    while (left > 0 && fan->part_count < SLICE_PARTS && r->arena->used_bytes < most) {
+        int32_t idx = fan->next++;
+        left--;
+        if (fan->first == NULL || fan->first[idx] == idx) {
+            ask_part(r, &fan->parts[fan->part_count++], idx);
+        }
     }
     part_over(r);
+}
+
+static const int32_t *first_of_each(struct api_request *r, const struct api_fan *fan)
+{
+    bool describes = fan->kind == GROUP_DESCRIBE || fan->kind == GROUP_CONSUMER_DESCRIBE || fan->kind == GROUP_STREAMS_DESCRIBE;
+    if (!describes || fan->count == 1) {
+        return NULL;
+    }
+    struct str *names = ARENA_NEW(r->arena, struct str, fan->count);
+    for (int32_t i = 0; i < fan->count; i++) {
+        names[i] = fan->group_of(r, i);
+    }
+    return names_first(names, fan->count, r->arena);
 }
 
 void api_fan_out(struct api_request *r, enum group_op_kind kind, int32_t count,
@@ -185,6 +224,7 @@ void api_fan_out(struct api_request *r, enum group_op_kind kind, int32_t count,
         return;
     }
     fan->answers = ARENA_NEW(r->arena, const void *, count);
+    fan->first = first_of_each(r, fan);
     fan->parts = ARENA_NEW(r->arena, struct api_part, count < SLICE_PARTS ? count : SLICE_PARTS);
     ask_slice(r);
 }

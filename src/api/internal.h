@@ -88,7 +88,9 @@ struct api_fan {
     void (*join)(struct api_request *r);
     enum group_op_kind kind;
     const void **answers; /* by the place of their groups */
-    int32_t count, next;  /* next: the first that was not asked about yet */
+    const int32_t
+        *first; /* of each place, where the same group was named first: it is asked about once; NULL: each place is its own question */
+    int32_t count, next; /* next: the first that was not asked about yet */
     struct api_part *parts;
     int32_t part_count, parts_left; /* of the slice under way */
 };
@@ -153,6 +155,7 @@ struct api {
     bool registering;
     struct api_cut *cuts;
     struct api_stats stats;
+    struct log_gate malformed_gate, unsupported_gate, names_gate, answer_gate;
 };
 
 /* ---- dispatch.c ---- */
@@ -173,6 +176,7 @@ void api_answer(struct api_request *r, const void *response);     /* encodes it;
 void api_answer_frame(struct api_request *r, struct bytes frame); /* already encoded, with length word and the request's correlation id */
 void api_answer_close(struct api_request *r);                     /* closes the connection instead */
 void api_drop(struct api_request *r);                             /* nobody waits for it any more */
+void api_answer_too_large(struct api_request *r);                 /* says so in the log and closes */
 void *api_response(struct api_request *r);                        /* an initialised response of the request's API, in the arena */
 
 /* ---- group.c: requests about groups ---- */
@@ -181,6 +185,7 @@ void api_fill_coord(struct api_request *r, struct coord_request *c, enum group_o
 void api_group(struct api_request *r, enum group_op_kind kind, struct str group_id);
 /* Whether so many groups are more than one request may name; then its connection is closed. */
 bool api_too_many_groups(struct api_request *r, int32_t count);
+bool api_too_many_topics(struct api_request *r, int32_t count); /* the same of topics */
 /* The same question about many groups: group_of names each, join makes the answer of r->fan->answers. */
 void api_fan_out(struct api_request *r, enum group_op_kind kind, int32_t count,
                  struct str (*group_of)(const struct api_request *r, int32_t idx),
@@ -233,6 +238,7 @@ bool topic_name_is_valid(struct str name);
 /* ---- names.c ---- */
 int32_t *names_in_order(const struct str *names, int32_t len, struct arena *arena); /* their places; equal ones in the order they came */
 bool *names_repeated(const struct str *names, int32_t len, struct arena *arena);    /* whether the same name came before */
+int32_t *names_first(const struct str *names, int32_t len, struct arena *arena);    /* the first place at which the same name stands */
 
 /* ---- one file each ---- */
 api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group, api_sync_group, api_heartbeat, api_leave_group,

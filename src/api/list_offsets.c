@@ -94,7 +94,7 @@ static void answer_partition(struct api_request *r, const struct list_offsets_re
 void api_list_offsets(struct api_request *r)
 {
     const struct list_offsets_request *request = r->request;
-    if (!api_catalog_ready(r, api_list_offsets)) {
+    if (api_too_many_topics(r, request->topics.len) || !api_catalog_ready(r, api_list_offsets)) {
         return;
     }
     struct list_offsets_response *response = api_response(r);

@@ -1,7 +1,19 @@
 /* metadata.c: Metadata (3): the nodes, and the topics with who "leads" their partitions. Answered from this node's own copy of the catalogue. */
 #include "internal.h"
 
-enum { FIRST_VERSION_WITH_IDS = 12 };
+enum { FIRST_VERSION_WITH_IDS = 12, SLICE_PARTITIONS = 5000 };
+
+/* An answer that is being made, slice by slice, a turn for each, so that nobody else has to wait for all of it. The catalogue may change in between: nothing here
+ * points into it. */
+struct showing {
+    struct metadata_response *response;
+    struct broker_list brokers;
+    bool by_id;
+    const bool *repeated; /* of the topics asked for */
+    int32_t next;         /* of them */
+    struct str after;     /* of all topics: the last one shown */
+    int32_t cap;
+};
 
 static struct metadata_response_partition partition_of(const struct broker_list *brokers, const struct catalog_topic *topic,
                                                        int32_t partition, struct arena *arena)
@@ -20,7 +32,7 @@ static void show_topic(struct api_request *r, const struct broker_list *brokers,
                        struct metadata_response_topic *ret)
 {
     const struct metadata_request *request = r->request;
-    ret->name = topic->name;
+    ret->name = arena_str(r->arena, topic->name);
     ret->topic_id = topic->id;
     ret->partitions.len = topic->partitions;
     ret->partitions.v = ARENA_NEW(r->arena, struct metadata_response_partition, topic->partitions);
@@ -51,19 +63,36 @@ static void show_asked(struct api_request *r, const struct broker_list *brokers,
     }
 }
 
-static void show_all(struct api_request *r, const struct broker_list *brokers, struct metadata_response_topic_array *ret)
+static struct metadata_response_topic *next_place(struct api_request *r, struct showing *sh)
 {
-    const struct group_set *catalog = api_catalog(r->api);
+    struct metadata_response_topic_array *topics = &sh->response->topics;
+    if (topics->len == sh->cap) {
+        int32_t cap = sh->cap > 0 ? sh->cap * 2 : 16;
+        struct metadata_response_topic *wider = ARENA_NEW(r->arena, struct metadata_response_topic, cap);
+        for (int32_t i = 0; i < topics->len; i++) {
+            wider[i] = topics->v[i];
+        }
+        topics->v = wider;
+        sh->cap = cap;
+    }
+    return &topics->v[topics->len++];
+}
+
+/* True: that was the last one. */
+static bool show_all(struct api_request *r, struct showing *sh, int32_t budget)
+{
     struct catalog_topic topic;
-    int32_t count = 0;
-    for (bool more = catalog_next_topic(catalog, STR_NULL, &topic); more; more = catalog_next_topic(catalog, topic.name, &topic)) {
-        count++;
+    while (catalog_next_topic(api_catalog(r->api), sh->after, &topic)) {
+        if (budget <= 0) {
+            return false;
+        }
+        struct metadata_response_topic *place = next_place(r, sh);
+        place->topic_authorized_operations = INT32_MIN;
+        show_topic(r, &sh->brokers, &topic, place);
+        sh->after = place->name;
+        budget -= 1 + topic.partitions;
     }
-    ret->v = ARENA_NEW(r->arena, struct metadata_response_topic, count);
-    for (bool more = catalog_next_topic(catalog, STR_NULL, &topic); more; more = catalog_next_topic(catalog, topic.name, &topic)) {
-        ret->v[ret->len].topic_authorized_operations = INT32_MIN;
-        show_topic(r, brokers, &topic, &ret->v[ret->len++]);
-    }
+    return true;
 }
 
 /* A request that names topics by their ids is answered for those alone. */
@@ -83,23 +112,33 @@ static struct str key_of(const struct metadata_request_topic *asked, bool by_id)
 }
 
 /* Each topic once, however often it is named: the answer cannot be larger than the catalogue. */
-static void show_each_asked(struct api_request *r, const struct broker_list *brokers, struct metadata_response_topic_array *ret)
+static const bool *repeated_topics(struct api_request *r, bool by_id)
 {
     const struct metadata_request *request = r->request;
     int32_t count = request->topics.len;
-    bool by_id = asks_by_id(request);
     struct str *keys = ARENA_NEW(r->arena, struct str, count);
     for (int32_t i = 0; i < count; i++) {
         keys[i] = key_of(&request->topics.v[i], by_id);
     }
-    bool *repeated = names_repeated(keys, count, r->arena);
-    ret->v = ARENA_NEW(r->arena, struct metadata_response_topic, count);
-    for (int32_t i = 0; i < count; i++) {
-        const struct metadata_request_topic *asked = &request->topics.v[i];
-        if (!repeated[i] && !(by_id && uuid_is_zero(asked->topic_id))) {
-            show_asked(r, brokers, asked, &ret->v[ret->len++]);
+    return names_repeated(keys, count, r->arena);
+}
+
+static bool show_asked_topics(struct api_request *r, struct showing *sh, int32_t budget)
+{
+    const struct metadata_request *request = r->request;
+    for (; sh->next < request->topics.len; sh->next++) {
+        const struct metadata_request_topic *asked = &request->topics.v[sh->next];
+        if (budget <= 0) {
+            return false;
+        }
+        budget--;
+        if (!sh->repeated[sh->next] && !(sh->by_id && uuid_is_zero(asked->topic_id))) {
+            struct metadata_response_topic *place = next_place(r, sh);
+            show_asked(r, &sh->brokers, asked, place);
+            budget -= place->partitions.len;
         }
     }
+    return true;
 }
 
 static bool asks_for_all(const struct api_request *r)
@@ -110,11 +149,39 @@ static bool asks_for_all(const struct api_request *r)
 
 static void show_brokers(struct api_request *r, const struct broker_list *brokers, struct metadata_response_broker_array *ret)
 {
+    struct arena *arena = r->arena;
     ret->len = brokers->len;
     ret->v = ARENA_NEW(r->arena, struct metadata_response_broker, brokers->len);
     for (int32_t i = 0; i < brokers->len; i++) {
         const struct broker *b = &brokers->v[i];
-        ret->v[i] = (struct metadata_response_broker){b->node_id, b->host, b->port, b->rack};
+        ret->v[i] = (struct metadata_response_broker){b->node_id, arena_str(arena, b->host), b->port, arena_str(arena, b->rack)};
+    }
+}
+
+static void show_slice(struct api_request *r);
+
+/* In a turn of its own; or the client has gone meanwhile. */
+static void next_slice(struct api_request *r)
+{
+    if (r->gone) {
+        api_drop(r);
+    } else {
+        show_slice(r);
+    }
+    api_unref(r);
+}
+
+static void show_slice(struct api_request *r)
+{
+    struct showing *sh = r->state;
+    bool done = asks_for_all(r) ? show_all(r, sh, SLICE_PARTITIONS) : show_asked_topics(r, sh, SLICE_PARTITIONS);
+    if (done) {
+        api_answer(r, sh->response);
+    } else if (r->arena->used_bytes > r->api->options.response_max_bytes) {
+        api_answer_too_large(r);
+    } else {
+        api_ref(r);
+        wait_arm(r, r->api->now_us + 1, next_slice);
     }
 }
 
@@ -123,19 +190,20 @@ static void show(struct api_request *r)
     const struct metadata_request *request = r->request;
     struct api *a = r->api;
     struct metadata_response *response = api_response(r);
-    struct broker_list brokers = api_brokers(a, r->arena);
-    show_brokers(r, &brokers, &response->brokers);
+    struct showing *sh = arena_get(r->arena, sizeof(*sh));
+    *sh = (struct showing){.response = response, .brokers = api_brokers(a, r->arena), .after = STR_NULL};
+    show_brokers(r, &sh->brokers, &response->brokers);
     response->cluster_id = str_of(a->cluster_id);
     response->controller_id = api_controller_id(a);
-    if (asks_for_all(r)) {
-        show_all(r, &brokers, &response->topics);
-    } else {
-        show_each_asked(r, &brokers, &response->topics);
-    }
     if (request->include_cluster_authorized_operations) {
         response->cluster_authorized_operations = OPERATIONS_OF_CLUSTER;
     }
-    api_answer(r, response);
+    if (!asks_for_all(r)) {
+        sh->by_id = asks_by_id(request);
+        sh->repeated = repeated_topics(r, sh->by_id);
+    }
+    r->state = sh;
+    show_slice(r);
 }
 
 /* ---- requests that cannot be answered ---- */
@@ -214,7 +282,8 @@ static bool create_missing(struct api_request *r)
 
 void api_metadata(struct api_request *r)
 {
-    if (!api_catalog_ready(r, api_metadata)) {
+    const struct metadata_request *request = r->request;
+    if (api_too_many_topics(r, request->topics.len) || !api_catalog_ready(r, api_metadata)) {
         return;
     }
     int16_t error = check(r);

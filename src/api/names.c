@@ -1,4 +1,4 @@
-/* names.c: names in order, in time that a client cannot blow up: heap sort of their places. */
+/* names.c: names in order, and which of them are the same, in time that a client cannot blow up. */
 #include "internal.h"
 
 static bool before(const struct str *names, int32_t a, int32_t b)
@@ -40,12 +40,39 @@ int32_t *names_in_order(const struct str *names, int32_t len, struct arena *aren
     return heap;
 }
 
+static uint64_t name_hash(struct str name, uint64_t seed)
+{
+    return name.len > 0 ? hash_bytes(name.ptr, (size_t)name.len, seed) : (uint64_t)(int64_t)name.len;
+}
+
+/* A table of places. The seed is an address, which clients do not know: they cannot choose names that fall on one place. */
+int32_t *names_first(const struct str *names, int32_t len, struct arena *arena)
+{
+    size_t cap = 16;
+    while (cap < (size_t)len * 2) {
+        cap *= 2;
+    }
+    int32_t *table = ARENA_NEW(arena, int32_t, cap); /* place + 1; 0: free */
+    int32_t *first = ARENA_NEW(arena, int32_t, len);
+    for (int32_t i = 0; i < len; i++) {
+        size_t at = name_hash(names[i], (uint64_t)(uintptr_t)table) & (cap - 1);
+        while (table[at] != 0 && !str_eq(names[table[at] - 1], names[i])) {
+            at = (at + 1) & (cap - 1);
+        }
+        if (table[at] == 0) {
+            table[at] = i + 1;
+        }
+        first[i] = table[at] - 1;
+    }
+    return first;
+}
+
 bool *names_repeated(const struct str *names, int32_t len, struct arena *arena)
 {
-    int32_t *order = names_in_order(names, len, arena);
+    const int32_t *first = names_first(names, len, arena);
     bool *repeated = ARENA_NEW(arena, bool, len);
-    for (int32_t i = 1; i < len; i++) {
-        repeated[order[i]] = str_eq(names[order[i - 1]], names[order[i]]);
+    for (int32_t i = 0; i < len; i++) {
+        repeated[i] = first[i] != i;
     }
     return repeated;
 }

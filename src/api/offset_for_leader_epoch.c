@@ -19,7 +19,7 @@ static void answer_partition(struct api_request *r, const struct catalog_topic *
 void api_offset_for_leader_epoch(struct api_request *r)
 {
     const struct offset_for_leader_epoch_request *request = r->request;
-    if (!api_catalog_ready(r, api_offset_for_leader_epoch)) {
+    if (api_too_many_topics(r, request->topics.len) || !api_catalog_ready(r, api_offset_for_leader_epoch)) {
         return;
     }
     struct offset_for_leader_epoch_response *response = api_response(r);

@@ -20,6 +20,9 @@ static struct produce_response_partition_produce_response refuse_partition(int32
 void api_produce(struct api_request *r)
 {
     const struct produce_request *request = r->request;
+    if (api_too_many_topics(r, request->topic_data.len)) {
+        return;
+    }
     r->api->stats.error_by_key[r->row_idx]++;
     if (request->acks == 0) {
         api_answer_close(r);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { LOG_LINE_BYTES = 4096 };
+enum { LOG_LINE_BYTES = 4096, LOG_GATE_US = 1000000 };
 
 static const char *const level_names[] = {"debug", "info", "warn", "error"};
 
@@ -54,4 +54,16 @@ void log_event(enum log_level level, const char *event, const char *format, ...)
     }
     text_tame(line, strlen(line)); /* a line break out of a client's value must not forge a line */
     log_to.sink(log_to.ctx, level, line);
+}
+
+bool log_gate_pass(struct log_gate *gate, int64_t now_us, uint64_t *ret_kept_back)
+{
+    if (now_us < gate->shut_until_us) {
+        gate->kept_back++;
+        return false;
+    }
+    gate->shut_until_us = now_us + LOG_GATE_US;
+    *ret_kept_back = gate->kept_back;
+    gate->kept_back = 0;
+    return true;
 }

@@ -127,8 +127,13 @@ static bool too_large(const struct shard *s, const struct group_out *out)
 
 static void refuse_too_large(struct shard *s, struct coord_request *r, const struct group_out *out)
 {
-    log_event(LOG_WARN, "request_too_large", "group=%.*s op=%s records=%zu bytes=%zu limit=%zu hint=\"raise muster.entry.max.bytes\"",
-              STR_ARG(r->op.group_id), group_op_name(r->op.kind), out->records.len, out->records.bytes, s->coord->options.entry_max_bytes);
+    uint64_t kept_back;
+    if (log_gate_pass(&s->coord->too_large_gate, s->coord->now_us, &kept_back)) {
+        log_event(LOG_WARN, "request_too_large",
+                  "group=%.*s op=%s records=%zu bytes=%zu limit=%zu kept_back=%llu hint=\"raise muster.entry.max.bytes\"",
+                  STR_ARG(r->op.group_id), group_op_name(r->op.kind), out->records.len, out->records.bytes,
+                  s->coord->options.entry_max_bytes, (unsigned long long)kept_back);
+    }
     s->coord->stats.too_large++;
     request_refuse(s, r, r->op.kind == GROUP_OFFSET_COMMIT ? INVALID_COMMIT_OFFSET_SIZE : UNKNOWN_SERVER_ERROR);
 }

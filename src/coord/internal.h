@@ -212,6 +212,7 @@ struct coord {
     struct group_settings settings; /* with the reservations of the shard that decides */
     struct topics topics;
     struct coord_stats stats;
+    struct log_gate too_large_gate;
     bool dirty; /* another turn is wanted */
 
     struct errand_list jobs, creations; /* that wait for their turn, of all shards */

@@ -71,6 +71,15 @@ INT32(connection_max_inflight, "muster.connection.max.inflight", 1000, 1, 100000
 INT32(request_max_groups, "muster.request.max.groups", 50000, 1, 1000000, NONE,
       "Groups that one request may name (all requests that describe groups, DeleteGroups, OffsetFetch, FindCoordinator). One that names more closes its connection, "
       "as one that is longer than socket.request.max.bytes does.")
+INT32(request_max_topics, "muster.request.max.topics", 50000, 1, 1000000, NONE,
+      "Topics that one request for metadata, offsets or messages may name. One that names more closes its connection.")
+INT32(response_max_bytes, "muster.response.max.bytes", 104857600, 65536, 1073741824, NONE,
+      "A request whose answer would be longer than this closes its connection.")
+INT32(max_requests, "muster.max.requests", 1048576, 1, 2147483647, NONE,
+      "Requests about groups and topics that may wait on this node for other members, for the log or for a majority. One more is answered COORDINATOR_NOT_AVAILABLE.")
+INT32(turn_max_ms, "muster.turn.max.ms", 50, 0, 60000, NONE,
+      "When a turn of the loop takes longer than this, because clients ask for more than this node can do, each connection gets fewer of its requests into a turn "
+      "and is read no further meanwhile, until turns are short again. 0: never.")
 INT64(queued_max_request_bytes, "queued.max.request.bytes", 268435456, -1, 1125899906842624, NONE,
       "Memory that requests which have arrived, whole or in part, may take together; beyond it sockets are not read. -1, Kafka's default: no limit.")
 INT32(connection_max_output_bytes, "muster.connection.max.output.bytes", 1048576, 65536, 1073741824, NONE,
@@ -269,6 +278,11 @@ INT32(loop_stall_ms, "muster.loop.stall.ms", 100, 1, 60000, NONE,
 
 SECTION(storage, "Log and snapshots")
 
+INT64(max_unapplied_bytes, "muster.max.unapplied.bytes", 67108864, 1048576, 1099511627776, NONE,
+      "Log entries in memory that wait: a leader refuses changes beyond that for a majority, and a follower takes no more entries than that for its own disk to "
+      "store.")
+INT64(peer_max_queued_bytes, "muster.peer.max.queued.bytes", 33554432, 1048576, 1073741824, NONE,
+      "Bytes that may wait for one peer to take them. What comes on top is dropped, and sent again when the peer is found to be behind.")
 INT64(log_segment_bytes, "muster.log.segment.bytes", 67108864, 1048576, 1099511627776, NONE,
       "Size of one file of the log, written out in advance.")
 INT64(log_retain_bytes, "muster.log.retain.bytes", 67108864, 65536, 1099511627776, NONE,

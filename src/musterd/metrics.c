@@ -67,6 +67,9 @@ static const struct metric net_metrics[] = {
     NET(reads, OPS_COUNTER, "Reads from clients' sockets that brought something."),
     NET(writes, OPS_COUNTER, "Writes to clients' sockets."),
     NET(pauses, OPS_COUNTER, "Times that a client's socket was not read because of a limit."),
+    NET(deferred, OPS_COUNTER, "Times that requests of a client waited for another turn of the loop because turns took too long."),
+    NET(share, OPS_GAUGE, "Requests of one connection that a turn takes at most; fewer than 65536: turns took too long."),
+    NET(stride, OPS_GAUGE, "Every how many turns a connection is looked at; more than 1: one request of each was too much."),
     NET(connections, OPS_GAUGE, "Client connections."),
     NET(in_flight, OPS_GAUGE, "Requests of clients without an answer yet."),
     NET(queued_bytes, OPS_GAUGE, "Memory of requests that have arrived."),
@@ -81,6 +84,8 @@ static const struct metric api_metrics[] = {
     API(malformed, OPS_COUNTER, "Requests that could not be decoded."),
     API(unsupported, OPS_COUNTER, "Requests of an unknown API or version."),
     API(too_many_groups, OPS_COUNTER, "Requests that named more groups than one may: their connections were closed."),
+    API(too_many_topics, OPS_COUNTER, "Requests that named more topics than one may: their connections were closed."),
+    API(answers_too_large, OPS_COUNTER, "Answers that were too long: their connections were closed."),
     API(forwarded, OPS_COUNTER, "Requests sent on to the leader of shard 0."),
     API(forward_failures, OPS_COUNTER, "Requests sent on that came back without an answer."),
     API(fetch_waits, OPS_COUNTER, "Fetch requests that waited."),
@@ -113,6 +118,12 @@ static const struct metric raft_metrics[] = {
     RAFT(messages_refused, "Messages of other nodes that were not acceptable."),
     RAFT(messages_dropped, "Messages to other nodes that found no connection or a full one."),
     RAFT(stalls, "Times that the loop stood still."),
+    RAFT(appends_shortened, "Messages taken without their entries, because too many were not stored here yet."),
+    {"muster_raft_log_memory_bytes", OPS_GAUGE, "Log entries in memory, all shards.", offsetof(struct core_stats, log_bytes)},
+    {"muster_raft_unstored_bytes", OPS_GAUGE, "Of these what this node's disk has not stored.",
+     offsetof(struct core_stats, unstored_bytes)},
+    {"muster_raft_messages_waiting", OPS_GAUGE, "Messages that wait for a term or vote to be stored.",
+     offsetof(struct core_stats, messages_waiting)},
     RAFT(hashes_compared, "Comparisons of the state's hash between replicas."),
 };
 #undef RAFT
@@ -302,10 +313,22 @@ static void put_peers(struct server *s, struct buf *out)
     }
 }
 
+static void read_peers(struct server *s, struct limits_view *ret)
+{
+    struct uv_peer_status peers[32];
+    size_t count = uv_replica_peers(s->host, peers, COUNT_OF(peers));
+    for (size_t i = 0; i < count && i < COUNT_OF(peers); i++) {
+        ret->peer_dropped += peers[i].dropped;
+        ret->peer_queued_bytes = peers[i].bytes_queued > ret->peer_queued_bytes ? peers[i].bytes_queued : ret->peer_queued_bytes;
+    }
+}
+
 static void read_view(struct server *s, struct limits_view *ret)
 {
     struct store_stats store;
     memset(ret, 0, sizeof(*ret));
+    read_peers(s, ret);
+    ret->lag_ms = (uint64_t)turn_lag_us(s) / 1000;
     net_stats(s->net, &ret->net);
     api_stats(s->api, &ret->api);
     coord_stats(s->coord, &ret->coord);

@@ -154,6 +154,12 @@ static void put_disk(struct server *s, struct buf *out)
     ops_histogram(out, "etcd_disk_wal_fsync_duration_seconds", "How long fdatasync of the log took.", &s->disk.log_sync);
     ops_histogram(out, "etcd_disk_wal_write_duration_seconds", "How long writes to the log took, without fdatasync.", &s->disk.log_write);
     ops_histogram(out, "etcd_snap_fsync_duration_seconds", "How long fdatasync of snapshots took.", &s->disk.snapshot_sync);
+    struct core_stats core;
+    struct store_stats store;
+    uv_replica_stats(s->host, &core, &store);
+    ops_metric(out, "muster_disk_write_age_seconds", OPS_GAUGE, "How long the write to the log that is under way has taken so far.");
+    ops_value_micro(out, "muster_disk_write_age_seconds", NULL, STR_NULL, core.write_age_us);
+    put_gauge(out, "muster_disk_healthy", "Whether the disk takes entries, and in time.", core.disk_healthy);
     put_gauge(out, "etcd_disk_wal_write_bytes_total", "Bytes written to the log; a gauge as etcd's is.", s->disk.log_bytes);
 }
 

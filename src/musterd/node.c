@@ -158,6 +158,8 @@ static int open_api(struct server *s)
         .backup_idle_us = (int64_t)c->backup_idle_timeout_ms * 1000,
         .doing = members_doing,
         .doing_ctx = s,
+        .request_max_topics = c->request_max_topics,
+        .response_max_bytes = (size_t)c->response_max_bytes,
     };
     settings_broker_values(c, &options.broker_values);
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;
@@ -173,6 +175,7 @@ static void fill_core_options(const struct config *c, struct core_options *ret)
         .no_fast_failover = !c->fast_failover,
         .entry_max_bytes = (uint64_t)c->entry_max_bytes,
         .log_retain_bytes = (uint64_t)c->log_retain_bytes,
+        .unapplied_max_bytes = (uint64_t)c->max_unapplied_bytes,
         .snapshot_interval_bytes = (uint64_t)c->snapshot_interval_bytes,
         .hash_interval = (uint64_t)c->state_hash_interval,
         .snapshot_chunk_bytes = (uint32_t)c->snapshot_chunk_bytes,
@@ -184,6 +187,7 @@ static int open_replica(struct server *s)
     const struct config *c = s->config;
     struct config_endpoint listener = config_peer_listener(c);
     struct uv_replica_options options = {
+        .peer_max_queued_bytes = (size_t)c->peer_max_queued_bytes,
         .loop = &s->loop,
         .identity = s->identity,
         .port = &s->timed_port,

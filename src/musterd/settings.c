@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_PARKED_REQUESTS = 1 << 20, MAX_CREATIONS = 64 };
+enum { MAX_CREATIONS = 64 };
 
 /* Budgets are of the cluster; a shard decides alone and gets its share of them. */
 static int64_t share(int64_t total, int32_t shards)
@@ -105,7 +105,7 @@ void settings_coord(const struct config *c, size_t node_count, struct coord_opti
         .stall_us = (int64_t)c->loop_stall_ms * 1000,
         .retention_check_us = c->offsets_retention_check_interval_ms * 1000,
         .commit_timeout_us = (int64_t)c->offsets_commit_timeout_ms * 1000,
-        .max_parked = MAX_PARKED_REQUESTS,
+        .max_parked = (size_t)c->max_requests,
         .close_on_rebalance = c->classic_rebalance_signal != 0,
         .max_jobs = (uint32_t)c->jobs_max,
         .max_creations = MAX_CREATIONS,
@@ -124,6 +124,7 @@ void settings_net(const struct config *c, struct net_options *ret)
         .max_queued_bytes = c->queued_max_request_bytes > 0 ? (size_t)c->queued_max_request_bytes : 0,
         .max_output_bytes = (size_t)c->connection_max_output_bytes,
         .max_idle_ms = c->connections_max_idle_ms,
+        .max_turn_us = (int64_t)c->turn_max_ms * 1000,
     };
 }
 

@@ -77,6 +77,7 @@ static void measure(struct server *s)
 {
     int64_t took_us = server_now_us() - s->turn.opened_us;
     ops_observe(&s->turn.took, took_us);
+    net_pressure(s->net, took_us);
     if (took_us > s->turn.longest_us[0]) {
         s->turn.longest_us[0] = took_us;
     }

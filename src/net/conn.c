@@ -81,6 +81,15 @@ static void on_refused_closed(uv_handle_t *handle)
     net_handle_closed(n);
 }
 
+static void log_refused(struct net *n, const struct net_conn *c, const char *reason)
+{
+    uint64_t kept_back;
+    if (log_gate_pass(&n->refused_gate, net_now_ms(n) * 1000, &kept_back)) {
+        log_event(LOG_WARN, "client_refused", "host=%s reason=%s connections=%llu kept_back=%llu", c->host, reason,
+                  (unsigned long long)n->stats.connections, (unsigned long long)kept_back);
+    }
+}
+
 static int conn_admit(struct net *n, struct net_conn *c)
 {
     const char *refused = why_refused(n, c);
@@ -93,8 +102,7 @@ static int conn_admit(struct net *n, struct net_conn *c)
     }
     if (refused != NULL) {
         n->stats.refused++;
-        log_event(LOG_WARN, "client_refused", "host=%s reason=%s connections=%llu", c->host, refused,
-                  (unsigned long long)n->stats.connections);
+        log_refused(n, c, refused);
         return MUSTER_E_REFUSED;
     }
     return MUSTER_E_OK;

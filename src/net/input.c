@@ -58,6 +58,11 @@ static bool may_take(struct net_conn *c, size_t size)
         conn_starve(c);
         return false;
     }
+    if (!conn_has_turn(c)) {
+        c->net->stats.deferred++;
+        conn_make_ready(c);
+        return false;
+    }
     return true;
 }
 
@@ -75,6 +80,16 @@ static void tell_yielding(struct net_conn *c)
     }
 }
 
+/* What was decoded from a frame can be many times its size. Requests that may wait long for others (NET_HOLD, or yielding) are not charged for it: were others
+ * not read because of them, those that they wait for would not be, either. */
+static void charge_decoded(struct net_slot *slot)
+{
+    if (slot->arena.used_bytes > slot->charged_bytes) {
+        slot->conn->net->frame_bytes += slot->arena.used_bytes - slot->charged_bytes;
+        slot->charged_bytes = slot->arena.used_bytes;
+    }
+}
+
 static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes frame)
 {
     struct net *n = c->net;
@@ -89,10 +104,14 @@ static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes fr
     slot->charged_bytes = (size_t)frame.len;
     n->frame_bytes += slot->charged_bytes;
     n->stats.requests++;
+    conn_count_taken(c);
     slot->in_cut = true;
     tell_yielding(c);
     enum net_verdict verdict = n->handler.frame(n->handler.ctx, &taken);
     slot->in_cut = false;
+    if (verdict == NET_TAKEN && slot->owned && !slot->yields) {
+        charge_decoded(slot);
+    }
     if (verdict == NET_CLOSE) {
         n->stats.garbage_closed++;
         net_answer_close(slot);
@@ -109,6 +128,15 @@ static void conn_take(struct net_conn *c, struct net_slot *slot, struct bytes fr
     slot_put(slot);
 }
 
+static void log_garbage(const struct net_conn *c, int32_t size)
+{
+    uint64_t kept_back;
+    if (log_gate_pass(&c->net->garbage_gate, net_now_ms(c->net) * 1000, &kept_back)) {
+        log_event(LOG_INFO, "client_garbage", "connection=%llu host=%s frame_bytes=%d max_bytes=%zu kept_back=%llu",
+                  (unsigned long long)c->id, c->host, size, c->net->options.request_max_bytes, (unsigned long long)kept_back);
+    }
+}
+
 /* Takes whole frames off the front; returns the bytes used. */
 static size_t conn_cut(struct net_conn *c, const uint8_t *data, size_t len)
 {
@@ -117,8 +145,7 @@ static size_t conn_cut(struct net_conn *c, const uint8_t *data, size_t len)
         int32_t size = (int32_t)get_be32(data + used);
         if (size <= 0 || (size_t)size > c->net->options.request_max_bytes) {
             c->net->stats.garbage_closed++;
-            log_event(LOG_INFO, "client_garbage", "connection=%llu host=%s frame_bytes=%d max_bytes=%zu", (unsigned long long)c->id,
-                      c->host, size, c->net->options.request_max_bytes);
+            log_garbage(c, size);
             conn_doom(c, "frame length out of range");
             break;
         }
@@ -172,7 +199,8 @@ static void conn_keep(struct net_conn *c, const uint8_t *data, size_t len)
 {
     struct net *n = c->net;
     if (over_memory(n, len)) {
-        if (busy_bytes(n) == 0) { /* only halves of frames hold the memory: nothing that is being worked on will free it */
+        /* Only halves of frames hold the memory, and nothing that is being worked on, or will be in the next turn, frees it. */
+        if (busy_bytes(n) == 0 && TAILQ_EMPTY(&n->ready)) {
             conn_doom(c, "memory for requests is used up by unfinished ones");
             return;
         }

@@ -16,6 +16,8 @@ enum {
     NET_KEPT_BUF_BYTES = 1 << 16,
     NET_LISTENERS = 8,
     NET_KEEPALIVE_S = 60,
+    NET_SHARE_MOST = 1 << 16,
+    NET_STRIDE_MOST = 64,
 };
 
 struct net_conn;
@@ -57,6 +59,7 @@ struct net_conn {
     uint32_t in_flight;                 /* unanswered */
     uint32_t yielding;                  /* of these, those that yield */
     uint32_t owned_slots;               /* not released */
+    uint32_t turn, taken;               /* requests taken in that turn */
     uint32_t table_idx;
     uint64_t id;
     int64_t active_ms;
@@ -94,8 +97,12 @@ struct net {
     uint32_t free_buf_count;
     size_t frame_bytes, half_bytes; /* of slots; of connections' input */
     size_t yielding_bytes;          /* of the former, small ones that yield: they may stay, so nobody waits for their memory */
-    uint32_t handles;               /* not closed yet */
-    uint32_t slots_out;             /* not back on the free list or freed */
+    uint32_t turn;                  /* its number */
+    uint32_t share, stride;         /* see net_pressure: a connection's requests in a turn, in every stride-th turn */
+    uint32_t most_taken;            /* of one connection in this turn */
+    struct log_gate garbage_gate, refused_gate, accept_gate;
+    uint32_t handles;   /* not closed yet */
+    uint32_t slots_out; /* not back on the free list or freed */
     void (*closed)(void *ctx);
     void *closed_ctx;
     bool shut;
@@ -115,6 +122,11 @@ void conn_put(struct net_conn *c);                       /* frees it when nothin
 void net_close_doomed(struct net *n);
 void net_handle_closed(struct net *n);
 void net_idle_sweep(uv_timer_t *timer);
+
+/* ---- pressure.c ---- */
+void net_pressure_init(struct net *n);
+bool conn_has_turn(struct net_conn *c); /* whether one more of its requests may be taken in this turn */
+void conn_count_taken(struct net_conn *c);
 
 /* ---- input.c ---- */
 void conn_start_reading(struct net_conn *c);

@@ -15,7 +15,10 @@ static void on_connection(uv_stream_t *stream, int status)
 {
     struct net_listener *listener = stream->data;
     if (status < 0) {
-        log_event(LOG_WARN, "client_accept_failed", "error=\"%s\"", uv_strerror(status));
+        uint64_t kept_back;
+        if (log_gate_pass(&listener->net->accept_gate, net_now_ms(listener->net) * 1000, &kept_back)) {
+            log_event(LOG_WARN, "client_accept_failed", "error=\"%s\" kept_back=%llu", uv_strerror(status), (unsigned long long)kept_back);
+        }
         return;
     }
     conn_accept(listener->net, stream);

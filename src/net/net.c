@@ -27,6 +27,7 @@ int net_new(struct net **ret, struct uv_loop_s *loop, const struct net_options *
     }
     n->loop = loop;
     n->options = *options;
+    net_pressure_init(n);
     n->handler = *handler;
     n->anonymous = (struct principal){STR("User"), STR("ANONYMOUS")};
     TAILQ_INIT(&n->all);
@@ -124,6 +125,8 @@ void net_stats(const struct net *n, struct net_stats *ret)
 {
     *ret = n->stats;
     ret->queued_bytes = n->frame_bytes + n->half_bytes;
+    ret->share = n->share;
+    ret->stride = n->stride;
     const struct net_conn *c;
     TAILQ_FOREACH(c, &n->all, all)
     {

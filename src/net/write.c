@@ -139,6 +139,7 @@ int conn_send_raw(struct net_conn *c, struct bytes data)
 void net_flush(struct net *n)
 {
     struct net_conn *c;
+    n->turn++;
     while ((c = TAILQ_FIRST(&n->dirty)) != NULL) {
         TAILQ_REMOVE(&n->dirty, c, dirty_link);
         c->dirty = false;

@@ -294,6 +294,26 @@ static void test_many_groups_do_not_hold_the_loop(void **state)
     slot_free(slot);
 }
 
+/* A group that is named a thousand times is asked about once, and answered as often as it is named, as Kafka does. */
+static void test_one_group_named_often(void **state)
+{
+    struct world *w = *state;
+    struct describe_groups_request request = many_groups(w, MANY);
+    create_topic(w, "ta", 1);
+    commit(w, STR("many-777"), "ta", 0, 5);
+    for (int32_t i = 0; i < MANY; i++) {
+        request.groups.v[i] = i % 3 == 0 ? STR("many-777") : STR("nobody");
+    }
+    w->submitted = 0;
+    const struct describe_groups_response *response = ask(w, API_KEY_DESCRIBE_GROUPS, 6, &request);
+    assert_int_equal(w->submitted, 2);
+    assert_int_equal(response->groups.len, MANY);
+    for (int32_t i = 0; i < MANY; i++) {
+        assert_true(str_eq(response->groups.v[i].group_id, request.groups.v[i]));
+        assert_int_equal(response->groups.v[i].error_code, i % 3 == 0 ? 0 : 69);
+    }
+}
+
 static void test_client_goes_between_slices(void **state)
 {
     struct world *w = *state;
@@ -555,6 +575,7 @@ const struct CMUnitTest group_tests[] = {
     TEST(test_offset_fetch_of_many_groups),
     TEST(test_client_goes_between_parts),
     TEST(test_many_groups_do_not_hold_the_loop),
+    TEST(test_one_group_named_often),
     TEST(test_client_goes_between_slices),
     TEST(test_large_answers),
     TEST(test_too_many_groups),

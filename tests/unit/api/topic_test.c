@@ -95,6 +95,100 @@ static void test_metadata_of_topics(void **state)
     }
 }
 
+/* A slice a turn, and nothing is told twice. */
+static void test_large_metadata_does_not_hold_the_loop(void **state)
+{
+    enum { NAMES = 4000, PARTITIONS = 3000 };
+    struct world *w = *state;
+    struct metadata_request request = all_topics();
+    create_topic(w, "ta", PARTITIONS);
+    create_topic(w, "tb", PARTITIONS);
+    create_topic(w, "tc", PARTITIONS);
+    request.topics.v = ARENA_NEW(&w->memory, struct metadata_request_topic, NAMES);
+    request.topics.len = NAMES;
+    for (int32_t i = 0; i < NAMES; i++) {
+        request.topics.v[i].name = i % 2 == 1 ? arena_printf(&w->memory, "t%d", i) : i % 4 == 0 ? STR("ta") : STR("tb");
+    }
+    struct net_slot *slot = slot_ask(w, API_KEY_METADATA, 12, &request);
+    assert_false(slot->answered);
+    world_pass(w, 1);
+    assert_true(slot->answered);
+    const struct metadata_response *response = slot_answer(w, slot, API_KEY_METADATA, 12);
+    assert_int_equal(response->topics.len, 2 + NAMES / 2);
+    STR_IS(response->topics.v[0].name, "ta");
+    assert_int_equal(response->topics.v[0].partitions.len, PARTITIONS);
+    STR_IS(response->topics.v[1].name, "t1");
+    assert_int_equal(response->topics.v[1].error_code, 3);
+    STR_IS(response->topics.v[2].name, "tb");
+    slot_free(slot);
+    request = all_topics();
+    slot = slot_ask(w, API_KEY_METADATA, 12, &request);
+    assert_false(slot->answered);
+    world_pass(w, 1);
+    response = slot_answer(w, slot, API_KEY_METADATA, 12);
+    assert_int_equal(response->topics.len, 3);
+    STR_IS(response->topics.v[2].name, "tc");
+    assert_int_equal(response->topics.v[2].partitions.len, PARTITIONS);
+    slot_free(slot);
+}
+
+static void test_client_goes_while_metadata_is_made(void **state)
+{
+    struct world *w = *state;
+    struct metadata_request request = all_topics();
+    create_topic(w, "ta", 6000);
+    create_topic(w, "tb", 6000);
+    struct net_slot *slot = slot_ask(w, API_KEY_METADATA, 12, &request);
+    assert_false(slot->answered);
+    slot_gone(w, slot);
+    world_pass(w, 1);
+    assert_int_equal(slot->out.len, 0);
+    slot_free(slot);
+}
+
+static void test_too_many_topics(void **state)
+{
+    struct world *w = *state;
+    struct metadata_request request = all_topics();
+    struct api_stats stats;
+    int32_t most = 2000;
+    w->options.request_max_topics = most;
+    world_restart(w);
+    create_topic(w, "ta", 1);
+    request.topics.v = ARENA_NEW(&w->memory, struct metadata_request_topic, most + 1);
+    for (int32_t i = 0; i <= most; i++) {
+        request.topics.v[i].name = STR("ta");
+    }
+    request.topics.len = most + 1;
+    struct net_slot *slot = slot_ask(w, API_KEY_METADATA, 12, &request);
+    assert_true(slot->closed);
+    slot_free(slot);
+    api_stats(w->api, &stats);
+    assert_int_equal(stats.too_many_topics, 1);
+    request.topics.len = most;
+    assert_int_equal(((const struct metadata_response *)ask(w, API_KEY_METADATA, 12, &request))->topics.len, 1);
+}
+
+/* The size is known before the first byte is written. */
+static void test_answer_too_large(void **state)
+{
+    struct world *w = *state;
+    struct metadata_request request = all_topics();
+    struct api_stats stats;
+    create_topic(w, "ta", 3000);
+    w->options.response_max_bytes = 400 << 10;
+    world_restart(w);
+    assert_int_equal(((const struct metadata_response *)ask(w, API_KEY_METADATA, 12, &request))->topics.len, 1);
+    w->options.response_max_bytes = 50 << 10;
+    world_restart(w);
+    struct net_slot *slot = slot_ask(w, API_KEY_METADATA, 12, &request);
+    assert_true(slot->closed);
+    assert_int_equal(slot->out.cap, 0);
+    slot_free(slot);
+    api_stats(w->api, &stats);
+    assert_int_equal(stats.answers_too_large, 1);
+}
+
 static void test_metadata_of_all_and_none(void **state)
 {
     struct world *w = *state;
@@ -375,6 +469,10 @@ const struct CMUnitTest topic_tests[] = {
     TEST(test_metadata_places_partitions),
     TEST(test_metadata_of_topics),
     TEST(test_metadata_of_all_and_none),
+    TEST(test_large_metadata_does_not_hold_the_loop),
+    TEST(test_client_goes_while_metadata_is_made),
+    TEST(test_too_many_topics),
+    TEST(test_answer_too_large),
     TEST(test_metadata_by_id),
     TEST(test_auto_creation),
     TEST(test_catalogue_not_ready),

@@ -411,6 +411,8 @@ int world_setup(void **state)
         .apply_wait_us = 0,
         .request_max_groups = 2000,
         .backup_idle_us = 5000000,
+        .request_max_topics = 5000,
+        .response_max_bytes = 128 << 20,
         .consumer_groups = true,
         .streams_groups = true,
         .broker_values = {NULL, no_value, no_key},

@@ -86,13 +86,29 @@ static void long_lines_are_cut(void **state)
     log_set(NULL, NULL, LOG_INFO);
 }
 
+/* One line a second, and it says how many there were. */
+static void repeated_lines_are_kept_back(void **state)
+{
+    (void)state;
+    struct log_gate gate = {0};
+    uint64_t kept_back = 99;
+    assert_true(log_gate_pass(&gate, 5000000, &kept_back));
+    assert_int_equal(kept_back, 0);
+    for (int i = 0; i < 7; i++) {
+        assert_false(log_gate_pass(&gate, 5000000 + i * 142857, &kept_back));
+    }
+    assert_true(log_gate_pass(&gate, 6000000, &kept_back));
+    assert_int_equal(kept_back, 7);
+    assert_false(log_gate_pass(&gate, 6999999, &kept_back));
+    assert_true(log_gate_pass(&gate, 7000000, &kept_back));
+    assert_int_equal(kept_back, 1);
+}
+
 int run_report_tests(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_texts),
-        cmocka_unit_test(checks_name_their_condition),
-        cmocka_unit_test(log_lines),
-        cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(error_texts),        cmocka_unit_test(checks_name_their_condition),  cmocka_unit_test(log_lines),
+        cmocka_unit_test(long_lines_are_cut), cmocka_unit_test(repeated_lines_are_kept_back),
     };
     return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ static void run_until(const bool *flag, uint64_t limit_ms)
 static int setup(void **state)
 {
     struct store_identity self = {.node_id = SELF, .shard_count = 1, .hash_version = 1, .peer_count = 2, .incarnation = {{1}}};
-    struct uv_peers_events events = {NULL, on_state, on_message};
+    struct uv_peers_events events = {.state = on_state, .message = on_message};
     char text[512];
     (void)state;
     memset(&peer, 0, sizeof peer);

@@ -62,6 +62,65 @@ static void test_log_stays_bounded(void **state)
     world_fini(&w);
 }
 
+/* One follower's disk stands still while the others go on: what it holds in memory has an end, and when its disk is back it catches up. */
+static void test_slow_follower_holds_little(void **state)
+{
+    enum { UNAPPLIED = 50000 };
+    struct world w;
+    (void)state;
+    world_init(&w, 7, 3, 2);
+    w.options.log_retain_bytes = UINT64_C(1) << 30;
+    w.options.snapshot_interval_bytes = UINT64_C(1) << 30;
+    w.options.unapplied_max_bytes = UNAPPLIED;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    uint32_t slow = follower(&w, 0);
+    load(&w, 100);
+    world_node(&w, slow)->write_takes_us = 5 * SECOND;
+    uint64_t most = 0;
+    for (int i = 0; i < 40; i++) {
+        load(&w, 50);
+        struct core_stats stats = stats_of(&w, slow);
+        most = stats.unstored_bytes > most ? stats.unstored_bytes : most;
+    }
+    assert_true(core_log_bytes(world_leader(&w, 0)->core) > 20 * UNAPPLIED);
+    assert_true(most > UNAPPLIED && most < 2 * UNAPPLIED);
+    assert_true(stats_of(&w, slow).appends_shortened > 0);
+    world_node(&w, slow)->write_takes_us = 100;
+    assert_true(world_even(&w, 30 * SECOND));
+    world_fini(&w);
+}
+
+/* The disk takes the log and no snapshot: a leader that cannot shed its log refuses changes before it fills the memory. */
+static void test_log_without_snapshots_is_bounded(void **state)
+{
+    enum { UNAPPLIED = 200000 };
+    struct world w;
+    (void)state;
+    world_init(&w, 8, 3, 1);
+    w.options.log_retain_bytes = RETAIN;
+    w.options.unapplied_max_bytes = UNAPPLIED;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_node(&w, n)->jobs_wait = true;
+    }
+    bool refused = false;
+    for (int i = 0; i < 5000 && !refused; i++) {
+        refused = !world_put(&w, 0, 500);
+        world_run(&w, MS);
+    }
+    assert_true(refused);
+    assert_in_range(core_log_bytes(world_leader(&w, 0)->core), 4 * RETAIN, 4 * RETAIN + UNAPPLIED + 10000);
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_node(&w, n)->jobs_wait = false;
+    }
+    world_run(&w, 2 * SECOND);
+    assert_true(world_put(&w, 0, 500));
+    assert_true(core_log_bytes(world_leader(&w, 0)->core) < 2 * RETAIN);
+    world_fini(&w);
+}
+
 static void test_starts_from_a_snapshot(void **state)
 {
     struct world w;
@@ -201,6 +260,8 @@ int main(void)
     log_set(NULL, NULL, LOG_ERROR + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_log_stays_bounded),
+        cmocka_unit_test(test_slow_follower_holds_little),
+        cmocka_unit_test(test_log_without_snapshots_is_bounded),
         cmocka_unit_test(test_starts_from_a_snapshot),
         cmocka_unit_test(test_sends_a_snapshot),
         cmocka_unit_test(test_sends_a_snapshot_through_a_bad_network),

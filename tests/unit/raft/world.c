@@ -592,7 +592,7 @@ static int64_t node_next(const struct node *n)
     if (n->records != NULL && n->write_done_us < at) {
         at = n->write_done_us;
     }
-    if (n->jobs != NULL && n->jobs->at_us < at) {
+    if (n->jobs != NULL && !n->jobs_wait && n->jobs->at_us < at) {
         at = n->jobs->at_us;
     }
     return at;
@@ -603,7 +603,7 @@ static void node_event(struct node *n)
     struct world *w = n->world;
     if (n->records != NULL && n->write_done_us <= w->now_us) {
         write_done(n);
-    } else if (n->jobs != NULL && n->jobs->at_us <= w->now_us) {
+    } else if (n->jobs != NULL && !n->jobs_wait && n->jobs->at_us <= w->now_us) {
         job_done(n);
     } else {
         core_tick(n->core, w->now_us);

@@ -48,6 +48,7 @@ struct node {
     int64_t write_takes_us; /* how long the disk takes */
     int force_result;       /* what the disk answers instead of 0 */
     struct world_job *jobs;
+    bool jobs_wait;        /* snapshots come to no end */
     struct packet *socket; /* while paused */
     char fatal[512];
     unsigned life;
