@@ -46,6 +46,7 @@ static void end_now(struct server *s)
     close_handle((uv_handle_t *)&s->housekeeping);
     close_handle((uv_handle_t *)&s->leaving);
     close_handle((uv_handle_t *)&s->counting);
+    close_handle((uv_handle_t *)&s->watchdog);
     close_handle((uv_handle_t *)&s->term);
     close_handle((uv_handle_t *)&s->interrupt);
     members_stop(s);
@@ -104,6 +105,7 @@ static void on_signal(uv_signal_t *handle, int number)
     }
     s->ending = true;
     log_event(LOG_INFO, "told_to_end", "signal=%d", number);
+    manager_stopping(s);
     if (s->replica == NULL) {
         end_now(s);
         return;
@@ -119,6 +121,7 @@ static void on_housekeeping(uv_timer_t *timer)
 {
     struct server *s = timer->data;
     turn_second(s);
+    manager_tell(s);
     if (s->api != NULL && s->replica != NULL) {
         s->register_soon = true;
         turn_wake(s);
@@ -150,6 +153,7 @@ static void start_node(struct server *s)
     struct config_endpoint listener = config_listener(s->config);
     log_event(LOG_INFO, "started", "version=%s node=%u cluster=%s nodes=%u shards=%u listener=%s:%u", MUSTER_VERSION, s->identity.node_id,
               cluster, s->identity.peer_count, s->identity.shard_count, listener.host, listener.port);
+    manager_ready(s);
 }
 
 static void on_formed(void *ctx, const struct store_identity *identity)
@@ -174,6 +178,7 @@ static int wait_to_be_formed(struct server *s)
     }
     log_event(LOG_INFO, "waits_to_be_formed", "node=%d dir=\"%s\" hint=\"musterd form --config FILE, once all nodes run\"",
               s->config->node_id, s->config->data_dir);
+    manager_ready(s);
     return SERVER_EXIT_OK;
 }
 
@@ -183,6 +188,7 @@ static void init_handles(struct server *s)
     uv_timer_init(&s->loop, &s->leaving);
     uv_timer_init(&s->loop, &s->counting);
     members_init(s);
+    manager_open(s);
     uv_signal_init(&s->loop, &s->term);
     uv_signal_init(&s->loop, &s->interrupt);
     s->housekeeping.data = s->leaving.data = s->counting.data = s->term.data = s->interrupt.data = s;

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "disk.h"
 #include "members.h"
+#include "notify.h"
 #include "random.h"
 #include "tally.h"
 
@@ -71,6 +72,8 @@ struct server {
     int64_t census_us;    /* when the newest began; 0: none did */
     uv_timer_t counting;
     uv_signal_t term, interrupt;
+    struct notify notify; /* manager.c */
+    uv_timer_t watchdog;
     uv_timer_t leaving; /* while leadership is handed over before the end */
     int64_t leaving_until_us;
     uint8_t handed_over[256]; /* how often each shard was, before the end; muster.shards has no more */
@@ -117,6 +120,12 @@ int64_t server_now_us(void);
 int admin_open(struct server *s);
 void admin_close(struct server *s);
 bool admin_disk_answers(const struct server *s);
+
+/* ---- manager.c: what systemd is told ---- */
+void manager_open(struct server *s); /* with init_handles */
+void manager_ready(struct server *s);
+void manager_stopping(struct server *s);
+void manager_tell(struct server *s); /* how things stand, now and then */
 
 /* ---- metrics.c, metrics_more.c: what it shows; ctx is the server ---- */
 void metrics_put(void *ctx, struct buf *out);
