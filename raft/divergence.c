@@ -34,6 +34,9 @@ static void compare(struct shard *s, uint64_t index)
     if (own == NULL) {
         return;
     }
+#ifdef MUSTER_FAULT_HASH_NOT_COMPARED
+    return;
+#endif
     for (size_t i = 0; i < core->peer_count; i++) {
         const struct hash_slot *slot = report_of(s, i, index);
         if (slot == NULL) {

@@ -166,6 +166,11 @@ static int mem_write(void *ctx, int file, uint64_t offset, const struct bytes *p
     } else if (counts_down(&d->faults.full_write) || !has_room(d, h->inode, offset + all.len)) {
         rc = full_error();
     }
+    if (d->faults.misdirect_by != 0) {
+        int64_t by = d->faults.misdirect_by;
+        offset = by < 0 && offset < (uint64_t)-by ? offset + (uint64_t)-by : offset + (uint64_t)by;
+        d->faults.misdirect_by = 0;
+    }
     size_t len = rc < 0 ? all.len / 2 : all.len;
     if (rc == MUSTER_E_FULL && !has_room(d, h->inode, offset + len)) {
         len = 0;
@@ -453,6 +458,13 @@ void mem_disk_put(struct mem_disk *d, const char *name, const void *data, size_t
     mem_dir_put(&d->now, name, n);
     mem_dir_put(&d->synced, name, n);
     mem_collect(d);
+}
+
+void mem_disk_settle(struct mem_disk *d)
+{
+    for (size_t i = 0; i < d->inode_count; i++) {
+        mem_inode_sync(d->inodes[i]);
+    }
 }
 
 static struct inode *inode_named(struct mem_disk *d, const char *name)

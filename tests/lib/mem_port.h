@@ -18,9 +18,10 @@ struct mem_faults {
     uint64_t fail_sync;      /* this sync fails with IO; what was written stays unsynced */
     uint64_t fail_sync_dir;
     uint64_t fail_read;
-    uint64_t cut_power; /* at this change (write, allocate, truncate, sync, rename, remove, ...) the power goes: it may or may not
+    uint64_t cut_power;   /* at this change (write, allocate, truncate, sync, rename, remove, ...) the power goes: it may or may not
                                           * reach the disk, and it and every later call fail with IO until mem_disk_crash */
-    bool sync_lies;     /* sync says 0 and does nothing */
+    int64_t misdirect_by; /* the next write lands so many bytes off (the other way, if that were before the beginning); 0 is off */
+    bool sync_lies;       /* sync says 0 and does nothing */
 };
 struct mem_counts {
     uint64_t changes, writes, syncs, dir_syncs, reads;
@@ -43,6 +44,8 @@ void mem_disk_counts(const struct mem_disk *d, struct mem_counts *ret);
 
 /* The files behind everyone's back; what is put counts as synced. Borrowed until the next change. len -1: no such file. */
 struct bytes mem_disk_file(const struct mem_disk *d, const char *name);
+/* What was written is on the disk by now, whatever was said of it. */
+void mem_disk_settle(struct mem_disk *d);
 void mem_disk_put(struct mem_disk *d, const char *name, const void *data, size_t len);
 void mem_disk_flip(struct mem_disk *d, const char *name, uint64_t offset, uint8_t mask);
 void mem_disk_cut(struct mem_disk *d, const char *name, uint64_t len);

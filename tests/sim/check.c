@@ -6,12 +6,14 @@
 #include "world.h"
 
 struct write {
-    int64_t value, sent_us, acked_us;
-}; /* acked INT64_MAX: its outcome is not known */
-struct reg {
+    int64_t value, sent_us, acked_us; /* acked INT64_MAX: its outcome is not known; else when it is known to be there */
+    int64_t answered_us;              /* INT64_MAX: not with success */
+    uint32_t node;
+};
+struct reg { /* one (group, partition) */
     struct write *v;
     size_t len, cap;
-}; /* one (group, partition) */
+};
 struct owner {
     int32_t generation;
     char member[SIM_ID_MAX];
@@ -55,21 +57,6 @@ void check_init(struct sim *sim)
     MUSTER_CHECK(sim->check != NULL);
 }
 
-void check_free(struct sim *sim)
-{
-    for (int g = 0; g < SIM_REGISTERS; g++) {
-        struct group_check *group = &sim->check->groups[g];
-        for (int p = 0; p < SIM_PARTITIONS; p++) {
-            free(group->partitions[p].v);
-            free(group->owners[p]);
-        }
-        free(group->seen);
-    }
-    for (int s = 0; s < SIM_SHARDS; s++)
-        free(sim->check->hashes[s]);
-    free(sim->check);
-}
-
 void check_state_hash(struct sim *sim, uint32_t node, uint32_t shard, uint64_t index, uint64_t hash)
 {
     struct sim_check *c = sim->check;
@@ -81,11 +68,57 @@ void check_state_hash(struct sim *sim, uint32_t node, uint32_t shard, uint64_t i
     *known = mixed;
 }
 
-uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition)
+bool check_state_agrees(const struct sim *sim, uint32_t shard, uint64_t index, uint64_t hash)
+{
+    const struct sim_check *c = sim->check;
+    return index < c->hash_cap[shard] && c->hashes[shard][index] == hash + 1;
+}
+
+/* ---- what was committed and read; and the history of it, in the form of tests/lin/linearize.py ---- */
+
+static void tell_history(struct sim *sim, uint32_t group, int32_t partition, const char *op, int64_t value, int64_t sent_us, int64_t at_us,
+                         uint32_t node)
+{
+    FILE *out = sim->options.history;
+    if (out == NULL)
+        return;
+    fprintf(out, "{\"register\": \"seed-%llu/group-%u/%d\", \"op\": \"%s\", \"value\": %lld, \"invoke\": %lld, ",
+            (unsigned long long)sim->options.seed, group, partition, op, (long long)value, (long long)sent_us);
+    if (at_us == INT64_MAX)
+        fprintf(out, "\"return\": null, \"outcome\": \"unknown\", \"node\": %u}\n", node);
+    else
+        fprintf(out, "\"return\": %lld, \"outcome\": \"ok\", \"node\": %u}\n", (long long)at_us, node);
+}
+
+/* Reads are told as they are answered, writes when the run is over and their outcome can be said. */
+static void tell_writes(struct sim *sim, uint32_t group, int32_t partition)
+{
+    const struct reg *r = &sim->check->groups[group].partitions[partition];
+    for (size_t i = 0; i < r->len; i++)
+        tell_history(sim, group, partition, "write", r->v[i].value, r->v[i].sent_us, r->v[i].answered_us, r->v[i].node);
+}
+
+void check_free(struct sim *sim)
+{
+    for (int g = 0; g < SIM_REGISTERS; g++) {
+        struct group_check *group = &sim->check->groups[g];
+        for (int p = 0; p < SIM_PARTITIONS; p++) {
+            tell_writes(sim, (uint32_t)g, p);
+            free(group->partitions[p].v);
+            free(group->owners[p]);
+        }
+        free(group->seen);
+    }
+    for (int s = 0; s < SIM_SHARDS; s++)
+        free(sim->check->hashes[s]);
+    free(sim->check);
+}
+
+uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition, uint32_t node)
 {
     struct reg *r = &sim->check->groups[group].partitions[partition];
     r->v = grown(r->v, &r->cap, r->len + 1, sizeof(*r->v));
-    r->v[r->len++] = (struct write){++sim->check->next_value, sim->now_us, INT64_MAX};
+    r->v[r->len++] = (struct write){++sim->check->next_value, sim->now_us, INT64_MAX, INT64_MAX, node};
     return (uint64_t)sim->check->next_value;
 }
 
@@ -98,17 +131,22 @@ static struct write *find_write(struct reg *r, int64_t value)
     return NULL;
 }
 
-void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t at_us)
+void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value)
 {
     struct write *w = find_write(&sim->check->groups[group].partitions[partition], value);
     MUSTER_CHECK(w != NULL);
-    if (at_us < w->acked_us)
-        w->acked_us = at_us;
+    w->answered_us = sim->now_us;
+    if (sim->now_us < w->acked_us)
+        w->acked_us = sim->now_us;
 }
 
 /* Nothing that was over before the read began may be newer than what it found: w is newer than v when w was sent after v was known to be there. */
-void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, int64_t at_us, const char *how)
+void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, uint32_t node, const char *how)
 {
+    tell_history(sim, group, partition, "read", value, sent_us, sim->now_us, node);
+#ifdef MUSTER_FAULT_BLIND_CHECK
+    (void)how;
+#else
     struct reg *r = &sim->check->groups[group].partitions[partition];
     struct write *found = value < 0 ? NULL : find_write(r, value);
     if (value >= 0 && found == NULL) {
@@ -124,8 +162,9 @@ void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t valu
             return;
         }
     }
-    if (found != NULL && at_us < found->acked_us)
-        found->acked_us = at_us;
+    if (found != NULL && sim->now_us < found->acked_us)
+        found->acked_us = sim->now_us;
+#endif
 }
 
 void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us)

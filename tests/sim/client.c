@@ -281,7 +281,7 @@ static void send_commit(struct sim_client *c, int32_t partition)
     struct offset_commit_request *m = ARENA_NEW(&r->arena, struct offset_commit_request, 1);
     wire_init(&wire_offset_commit_request, m);
     c->partition = partition;
-    c->value = (int64_t)check_write_begin(c->sim, c->group, partition);
+    c->value = (int64_t)check_write_begin(c->sim, c->group, partition, c->node);
     m->group_id = r->request.op.group_id;
     bool member = c->kind != CLIENT_COMMITTER;
     m->generation_id_or_member_epoch = member ? c->generation : -1;
@@ -353,7 +353,7 @@ static void check_expelled(struct sim_client *c, const char *by)
     if (c->state != CLIENT_STABLE || c->kind == CLIENT_STATIC || c->last_good_sent_us == 0)
         return;
     int64_t silent_us = c->sim->now_us - c->last_good_sent_us; /* at most: the decision was made before */
-    if (silent_us < SESSION_MS * 1000)
+    if (silent_us < SIM_LEAST_US(SESSION_MS))
         sim_fail(c->sim, "client %u (%s): %s says its member is unknown, %lld ms after a heartbeat that was fine", c->number, c->member_id,
                  by, (long long)silent_us / 1000);
 }
@@ -420,7 +420,7 @@ static void committed(struct sim_client *c, const struct reply *a)
 {
     if (a->error == NONE) {
         c->sim->totals.commits_acked++;
-        check_write_acked(c->sim, c->group, c->partition, c->value, c->sim->now_us);
+        check_write_acked(c->sim, c->group, c->partition, c->value);
         return;
     }
     if (c->kind == CLIENT_COMMITTER)
@@ -465,7 +465,7 @@ static void understand(struct sim_client *c, const struct reply *a)
         committed(c, a);
         break;
     case GROUP_OFFSET_FETCH:
-        check_read(c->sim, c->group, c->partition, a->offset, c->sent_us, c->sim->now_us, c->final_read ? "final read" : "fetch");
+        check_read(c->sim, c->group, c->partition, a->offset, c->sent_us, c->node, c->final_read ? "final read" : "fetch");
         if (c->final_read)
             c->final_done = true;
         break;

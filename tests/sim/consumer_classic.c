@@ -257,7 +257,7 @@ static void joined(struct consumer *c, const struct join_group_response *a)
     bool nothing_new = c->in_classic_group && a->generation_id == m->epoch; /* it is told where it is, and its session is as it was */
     member_good(m, a->generation_id, false);
     m->good_sent_us = nothing_new ? good_sent_us : m->good_sent_us;
-    m->confirm_by_us = m->sent_us + MEMBER_REBALANCE_MS * 1000; /* to sync */
+    m->confirm_by_us = m->sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS); /* to sync */
     m->life = LIFE_SYNCING;
     sim_say(m->sim, "%s group=%s joined member=%s generation=%d%s", m->name, m->crowd->id, m->member_id, m->epoch,
             str_eq(a->leader, a->member_id) ? " leads" : "");
@@ -305,7 +305,7 @@ static void rejoin(struct consumer *c)
     static const struct share nothing = {0};
     struct member *m = &c->member;
     if (m->confirm_by_us == 0)
-        m->confirm_by_us = c->calm_sent_us + MEMBER_REBALANCE_MS * 1000;
+        m->confirm_by_us = c->calm_sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS);
     if (!is_cooperative(c) && m->told.role[ACTIVE].len > 0)
         member_take(m, &nothing);
     else if (m->closed_at_us == 0)

@@ -74,7 +74,7 @@ static struct sim_request *commit_request(struct consumer *c, uint32_t unit, int
     char name[SIM_ID_MAX];
     wire_init(&wire_offset_commit_request, q);
     r->request.op.request = q;
-    *ret_value = (int64_t)check_write_begin(m->sim, register_of(c), partition);
+    *ret_value = (int64_t)check_write_begin(m->sim, register_of(c), partition, m->node);
     q->group_id = r->request.op.group_id;
     q->generation_id_or_member_epoch = epoch;
     q->member_id = member_text(r, m->member_id);
@@ -109,7 +109,7 @@ static void beside_heard(struct sim_request *r)
     int16_t error = a->topics.v[0].partitions.v[0].error_code;
     if (error == NONE) {
         m->sim->totals.commits_acked++;
-        check_write_acked(m->sim, register_of(c), p->partition_index, p->committed_offset, m->sim->now_us);
+        check_write_acked(m->sim, register_of(c), p->partition_index, p->committed_offset);
     } else if (error == STALE_MEMBER_EPOCH && c->sure_beside == r->serial) {
         sim_fail(m->sim, "%s (%s) in epoch %d: a commit of partition %d behind a heartbeat, with epoch %d, is answered with error %d",
                  m->name, m->member_id, m->epoch, p->partition_index, asked->generation_id_or_member_epoch, error);
@@ -219,7 +219,7 @@ static void commit_heard(struct consumer *c, const struct offset_commit_response
     int16_t error = a->topics.v[0].partitions.v[0].error_code;
     if (error == NONE) {
         c->member.sim->totals.commits_acked++;
-        check_write_acked(c->member.sim, register_of(c), c->partition, c->value, c->member.sim->now_us);
+        check_write_acked(c->member.sim, register_of(c), c->partition, c->value);
     }
     heard(c, error, "commit");
 }
@@ -228,8 +228,7 @@ static void fetch_heard(struct consumer *c, const struct offset_fetch_response_g
 {
     struct member *m = &c->member;
     if (a->error_code == NONE)
-        check_read(m->sim, register_of(c), c->partition, a->topics.v[0].partitions.v[0].committed_offset, m->sent_us, m->sim->now_us,
-                   "fetch");
+        check_read(m->sim, register_of(c), c->partition, a->topics.v[0].partitions.v[0].committed_offset, m->sent_us, m->node, "fetch");
     if (c->classic && a->error_code == NONE)
         return;
     c->asked_unit = unit_of(0, UNIT_PARTITIONS - 1); /* its own epoch and nothing else */

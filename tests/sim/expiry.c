@@ -14,7 +14,7 @@ struct sim_heard {
 
 void expiry_turn(struct sim_node *n)
 {
-    int64_t now = n->sim->now_us, elapsed = now - n->turn_us;
+    int64_t now = node_now(n), elapsed = now - n->turn_us;
     n->turn_us = now;
     if (elapsed > SIM_STALL_US) /* it did not run */
         return;
@@ -41,7 +41,7 @@ void expiry_forget(struct sim_node *n)
     free(n->heard);
     n->heard = NULL;
     n->heard_count = n->heard_cap = 0;
-    n->turn_us = n->sim->now_us;
+    n->turn_us = node_now(n);
 }
 
 static struct sim_heard *find(struct sim_node *n, struct str member)

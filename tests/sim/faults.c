@@ -20,7 +20,7 @@ static void restart(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)tag;
     struct sim_node *n = arg;
-    if (n->alive || sim->failed)
+    if (n->alive || n->broken || sim->failed)
         return;
     sim->totals.restarts++;
     node_start(n);
@@ -44,6 +44,11 @@ static void crash(struct sim *sim)
     sim_at(sim, sim->now_us + (sim_chance(sim, 500000) ? sim_between(sim, 1000, 50000) : sim_between(sim, 50000, 3000000)), restart, n, 0);
 }
 
+void faults_restart_soon(struct sim_node *n)
+{
+    sim_at(n->sim, n->sim->now_us + sim_between(n->sim, 1000, 400000), restart, n, 0);
+}
+
 static void heal_links(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)arg;
@@ -52,11 +57,34 @@ static void heal_links(struct sim *sim, void *arg, uint64_t tag)
     sim_say(sim, "links are whole again");
 }
 
-static void partition(struct sim *sim)
+/* Some of the nodes against the rest; now and then one of them is seen by both. */
+static void split(struct sim *sim)
+{
+    uint32_t bridge = sim_chance(sim, 300000) ? any_node(sim) : 0;
+    uint64_t side = prng_below(&sim->random, UINT64_C(1) << sim->options.nodes);
+    sim->totals.splits++;
+    sim_say(sim, "split %llx bridge=%u", (unsigned long long)side, bridge);
+    for (uint32_t a = 1; a <= sim->options.nodes; a++) {
+        for (uint32_t b = 1; b <= sim->options.nodes; b++) {
+            if (((side >> (a - 1)) & 1) != ((side >> (b - 1)) & 1) && a != bridge && b != bridge)
+                sim->links[a][b].cut = true;
+        }
+    }
+}
+
+/* One link, one way. */
+static void deafen(struct sim *sim)
+{
+    uint32_t a = any_node(sim), b = any_node(sim);
+    sim->totals.splits++;
+    sim_say(sim, "node=%u is not heard by node=%u", a, b);
+    sim->links[a][b].cut = a != b;
+}
+
+static void cut_off(struct sim *sim)
 {
     uint32_t lone = any_node(sim);
     uint64_t how = prng_below(&sim->random, 3); /* both ways, only out, only in */
-    sim->totals.partitions++;
     sim_say(sim, "node=%u cut off, way %llu", lone, (unsigned long long)how);
     for (uint32_t other = 1; other <= sim->options.nodes; other++) {
         if (other == lone)
@@ -65,6 +93,23 @@ static void partition(struct sim *sim)
             sim->links[lone][other].cut = true;
         if (how != 1)
             sim->links[other][lone].cut = true;
+    }
+}
+
+static void partition(struct sim *sim)
+{
+    sim->totals.partitions++;
+    switch (prng_below(&sim->random, 5)) {
+    case 0:
+    case 1:
+        split(sim);
+        break;
+    case 2:
+        deafen(sim);
+        break;
+    default:
+        cut_off(sim);
+        break;
     }
     sim_at(sim, sim->now_us + sim_between(sim, 50000, 3000000), heal_links, NULL, 0);
 }
@@ -88,8 +133,10 @@ static void slow_disk(struct sim *sim)
 static void transfer(struct sim *sim)
 {
     struct sim_node *n = &sim->nodes[any_node(sim)];
-    if (n->alive)
-        node_transfer(n, (uint32_t)prng_below(&sim->random, SIM_SHARDS));
+    for (uint32_t shard = 0; n->alive && shard < SIM_SHARDS; shard++) { /* whatever it leads of some of them */
+        if (sim_chance(sim, 500000))
+            node_transfer(n, shard);
+    }
 }
 
 static void next_fault(struct sim *sim, void *arg, uint64_t tag)
@@ -98,7 +145,7 @@ static void next_fault(struct sim *sim, void *arg, uint64_t tag)
     (void)tag;
     if (sim->healing)
         return;
-    switch (prng_below(&sim->random, 10)) {
+    switch (prng_below(&sim->random, 15)) {
     case 0:
     case 1:
     case 2:
@@ -121,7 +168,18 @@ static void next_fault(struct sim *sim, void *arg, uint64_t tag)
         jump_clock(sim);
         break;
     case 9:
+    case 10:
         transfer(sim);
+        break;
+    case 11:
+        damage_misdirect(sim);
+        break;
+    case 12:
+    case 13:
+        damage_lie(sim);
+        break;
+    case 14:
+        memory_fault(sim);
         break;
     default:
         break;
@@ -140,6 +198,7 @@ void faults_heal(struct sim *sim)
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         struct sim_node *n = &sim->nodes[id];
         n->disk_slow_until_us = 0;
+        n->diverges_next = n->lies_next = false;
         if (!n->alive)
             restart(sim, n, 0);
     }

@@ -59,6 +59,8 @@ void looker_start(struct looker *l, struct sim *sim, int64_t delay_us,
 bool looks_superseded(const struct sim_node *n, uint32_t shard)
 {
     struct replica_shard_status own, other;
+    if (n->joining) /* it may lead one shard and know nothing of the catalogue yet: whoever asks it is held back until it does */
+        return true;
     replica_status(n->core, shard, &own);
     for (uint32_t id = 1; id <= n->sim->options.nodes; id++) {
         if (!n->sim->nodes[id].alive)

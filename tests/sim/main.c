@@ -1,63 +1,76 @@
-/* muster_sim --seed S | --seeds N [--from S] [--verbose] [--seconds T] [--no-minima]: runs seeds, prints totals, ends with `N passed, N failed`. */
+/* muster_sim --seed S | --seeds N [--from S] [...]: runs seeds, prints totals, ends with `N passed, N failed`. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "world.h"
+#include "results.h"
 
 /* A set of seeds that never saw these things proves nothing about them; per hundred seeds. */
 static const struct {
     const char *name;
     uint64_t per_hundred;
+    bool of_damage;
 } minima[] = {
-    {"elections", 2000},
-    {"crashes", 200},
-    {"torn_tails", 3},
-    {"snapshots_installed", 5},
-    {"snapshots_taken", 300},
-    {"gates_closed", 1000},
-    {"expiries", 100},
-    {"partitions", 200},
-    {"pauses", 200},
-    {"commits_acked", 10000},
-    {"fast_elections", 20},
-    {"transfers", 20},
-    {"clock_jumps", 50},
-    {"confirmed_reads", 10000},
-    {"generations", 500},
-    {"unknown_outcomes", 100},
-    {"entries_cut", 20},
-    {"reordered", 100},
-    {"stalls", 20},
-    {"jobs", 1000},
-    {"creations", 300},
-    {"topics_made", 300},
-    {"streams_moves", 1500},
-    {"streams_looks", 600},
-    {"streams_describes", 15000},
-    {"streams_not_ready", 500},
-    {"streams_fenced", 10},
-    {"streams_given", 1500},
-    {"streams_strays", 600},
-    {"consumer_moves", 2500},
-    {"consumer_fenced", 100},
-    {"consumer_strays", 1000},
-    {"consumer_full", 5000},
-    {"consumer_changes", 600},
-    {"consumer_commits", 8000},
-    {"consumer_stale", 1000},
-    {"consumer_fetches", 3000},
-    {"consumer_looks", 1000},
-    {"consumer_describes", 30000},
-    {"consumer_classic_joins", 3000},
-    {"consumer_assigned", 300},
-    {"consumer_resolved", 300},
-    {"upgrades", 100},
-    {"downgrades", 80},
-    {"members_compared", 70000},
-    {"beats_held", 20000},
-    {"beats_moved", 1500},
-    {"followed", 1500},
+    {"elections", 2000, false},
+    {"crashes", 200, false},
+    {"torn_tails", 3, false},
+    {"snapshots_installed", 5, false},
+    {"snapshots_taken", 300, false},
+    {"gates_closed", 1000, false},
+    {"expiries", 100, false},
+    {"partitions", 200, false},
+    {"splits", 100, false},
+    {"duplicated", 10000, false},
+    {"slow_turns", 500, false},
+    {"pauses", 200, false},
+    {"commits_acked", 10000, false},
+    {"fast_elections", 20, false},
+    {"transfers", 200, false},
+    {"flips", 15, true},
+    {"misdirected", 30, true},
+    {"lies", 2, true},
+    {"memory_flips", 30, true},
+    {"memory_flips_leader", 5, true},
+    {"diverged_found", 10, true},
+    {"refused_starts", 30, true},
+    {"replaced", 40, true},
+    {"leaders_spread", 50, false},
+    {"clock_jumps", 50, false},
+    {"confirmed_reads", 10000, false},
+    {"generations", 500, false},
+    {"unknown_outcomes", 100, false},
+    {"entries_cut", 20, false},
+    {"reordered", 100, false},
+    {"stalls", 20, false},
+    {"jobs", 1000, false},
+    {"creations", 300, false},
+    {"topics_made", 300, false},
+    {"streams_moves", 1500, false},
+    {"streams_looks", 600, false},
+    {"streams_describes", 15000, false},
+    {"streams_not_ready", 500, false},
+    {"streams_fenced", 10, false},
+    {"streams_given", 1500, false},
+    {"streams_strays", 600, false},
+    {"consumer_moves", 2500, false},
+    {"consumer_fenced", 100, false},
+    {"consumer_strays", 1000, false},
+    {"consumer_full", 5000, false},
+    {"consumer_changes", 600, false},
+    {"consumer_commits", 8000, false},
+    {"consumer_stale", 1000, false},
+    {"consumer_fetches", 3000, false},
+    {"consumer_looks", 1000, false},
+    {"consumer_describes", 30000, false},
+    {"consumer_classic_joins", 3000, false},
+    {"consumer_assigned", 300, false},
+    {"consumer_resolved", 300, false},
+    {"upgrades", 100, false},
+    {"downgrades", 80, false},
+    {"members_compared", 70000, false},
+    {"beats_held", 20000, false},
+    {"beats_moved", 1500, false},
+    {"followed", 1500, false},
 };
 
 static uint64_t total_of(const struct sim_totals *totals, const char *name)
@@ -78,12 +91,12 @@ static void print_totals(const struct sim_totals *totals)
 #undef X
 }
 
-static uint32_t below_minima(const struct sim_totals *totals, uint64_t seeds)
+static uint32_t below_minima(const struct sim_totals *totals, uint64_t seeds, bool damage)
 {
     uint32_t missing = 0;
     for (size_t i = 0; i < COUNT_OF(minima); i++) {
         uint64_t have = total_of(totals, minima[i].name);
-        uint64_t need = minima[i].per_hundred * seeds / 100;
+        uint64_t need = minima[i].of_damage && !damage ? 0 : minima[i].per_hundred * seeds / 100;
         if (have < need) {
             printf("minimum not reached: %s is %llu, at least %llu expected of %llu seeds\n", minima[i].name, (unsigned long long)have,
                    (unsigned long long)need, (unsigned long long)seeds);
@@ -93,15 +106,41 @@ static uint32_t below_minima(const struct sim_totals *totals, uint64_t seeds)
     return missing;
 }
 
-static void run_one(struct sim_options *options, uint64_t seed, struct sim_totals *totals, uint64_t *passed, uint64_t *failed)
+/* What the command line asked for, and what came of it. */
+struct session {
+    struct sim_options options;
+    uint64_t from, count, passed, failed;
+    bool want_minima, stop_at_first;
+    const char *history, *resume, *build;
+    struct sim_totals totals;
+    struct results results;
+};
+
+static void add_totals(struct sim_totals *to, const struct sim_totals *from)
 {
+#define X(field) to->field += from->field;
+    SIM_TOTALS(X)
+#undef X
+}
+
+static void run_one(struct session *s, uint64_t seed)
+{
+    struct sim_totals totals = {0};
     char failure[512];
     uint64_t hash = 0;
-    options->seed = seed;
-    options->nodes = seed % 4 == 3 ? 5 : 3;
-    bool ok = sim_run(options, totals, &hash, failure);
-    *passed += ok;
-    *failed += !ok;
+    uint8_t known = results_of(&s->results, seed);
+    if (known != 0) { /* its totals are counted already */
+        s->passed += known == 1;
+        s->failed += known != 1;
+        return;
+    }
+    s->options.seed = seed;
+    s->options.nodes = seed % 4 == 3 ? 5 : 3;
+    bool ok = sim_run(&s->options, &totals, &hash, failure);
+    s->passed += ok;
+    s->failed += !ok;
+    add_totals(&s->totals, &totals);
+    results_add(&s->results, seed, ok, hash, &totals);
     if (!ok)
         printf("seed %llu FAILED %s\n  again: scripts/sim --seed %llu --verbose\n", (unsigned long long)seed, failure,
                (unsigned long long)seed);
@@ -120,52 +159,95 @@ static void log_line(void *ctx, enum log_level level, const char *line)
 
 static int usage(void)
 {
-    fputs("usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-minima] [--stop-at-first]\n"
+    fputs("usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-damage] [--no-minima] "
+          "[--stop-at-first]\n"
+          "                  [--history FILE] [--resume FILE --build NAME]\n"
           "  --seed S         one seed; its hash is the last line but the totals\n"
           "  --seeds N        N seeds from --from (default 1)\n"
-          "  --seconds T      virtual seconds with faults, default 20\n",
+          "  --seconds T      virtual seconds with faults, default 20\n"
+          "  --history FILE   writes all commits and fetches there, for tests/lin/linearize.py\n"
+          "  --resume FILE    leaves out the seeds that FILE has of that build, counts them all the same, and adds the others to it\n",
           stderr);
     return 2;
 }
 
+/* False: not an argument of this program, or its value is missing. */
+static bool take_value(struct session *s, const char *name, const char *value)
+{
+    if (value == NULL)
+        return false;
+    if (strcmp(name, "--seed") == 0) {
+        s->from = strtoull(value, NULL, 10);
+        s->count = 1;
+        s->want_minima = false;
+    } else if (strcmp(name, "--seeds") == 0) {
+        s->count = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "--from") == 0) {
+        s->from = strtoull(value, NULL, 10);
+    } else if (strcmp(name, "--seconds") == 0) {
+        s->options.duration_us = strtoll(value, NULL, 10) * 1000000;
+    } else if (strcmp(name, "--history") == 0) {
+        s->history = value;
+    } else if (strcmp(name, "--resume") == 0) {
+        s->resume = value;
+    } else if (strcmp(name, "--build") == 0) {
+        s->build = value;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool take_switch(struct session *s, const char *name)
+{
+    if (strcmp(name, "--verbose") == 0)
+        s->options.verbose = true;
+    else if (strcmp(name, "--no-faults") == 0)
+        s->options.faults = s->want_minima = false;
+    else if (strcmp(name, "--no-minima") == 0)
+        s->want_minima = false;
+    else if (strcmp(name, "--no-damage") == 0)
+        s->options.damage = false;
+    else if (strcmp(name, "--stop-at-first") == 0)
+        s->stop_at_first = true;
+    else
+        return false;
+    return true;
+}
+
+static bool open_files(struct session *s)
+{
+    if (s->history != NULL && (s->options.history = fopen(s->history, "w")) == NULL) {
+        perror(s->history);
+        return false;
+    }
+    return s->resume == NULL || results_open(&s->results, s->resume, s->build, s->from, s->count, &s->totals);
+}
+
 int main(int argc, char **argv)
 {
-    struct sim_options options = {.groups = 5, .clients = 30, .duration_us = 20000000, .faults = true};
-    struct sim_totals totals = {0};
-    uint64_t from = 1, count = 0, passed = 0, failed = 0;
-    bool want_minima = true, stop_at_first = false;
+    struct session s = {.options = {.groups = 5, .clients = 30, .duration_us = 20000000, .faults = true, .damage = true},
+                        .from = 1,
+                        .want_minima = true};
     for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--seed") == 0 && value != NULL) {
-            from = strtoull(argv[++i], NULL, 10);
-            count = 1;
-            want_minima = false;
-        } else if (strcmp(argv[i], "--seeds") == 0 && value != NULL) {
-            count = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--from") == 0 && value != NULL) {
-            from = strtoull(argv[++i], NULL, 10);
-        } else if (strcmp(argv[i], "--seconds") == 0 && value != NULL) {
-            options.duration_us = strtoll(argv[++i], NULL, 10) * 1000000;
-        } else if (strcmp(argv[i], "--verbose") == 0) {
-            options.verbose = true;
-        } else if (strcmp(argv[i], "--no-faults") == 0) {
-            options.faults = false;
-            want_minima = false;
-        } else if (strcmp(argv[i], "--no-minima") == 0) {
-            want_minima = false;
-        } else if (strcmp(argv[i], "--stop-at-first") == 0) {
-            stop_at_first = true;
-        } else {
+        if (take_switch(&s, argv[i]))
+            continue;
+        if (!take_value(&s, argv[i], i + 1 < argc ? argv[i + 1] : NULL))
             return usage();
-        }
+        i++;
     }
-    if (count == 0)
+    if (s.count == 0 || (s.resume != NULL && s.build == NULL))
         return usage();
-    log_set(log_line, &options, LOG_DEBUG);
-    for (uint64_t seed = from; seed < from + count && !(stop_at_first && failed > 0); seed++)
-        run_one(&options, seed, &totals, &passed, &failed);
-    print_totals(&totals);
-    uint32_t missing = want_minima && failed == 0 ? below_minima(&totals, count) : 0;
-    printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)(failed + missing));
-    return failed + missing > 0 ? 1 : 0;
+    log_set(log_line, &s.options, LOG_DEBUG);
+    if (!open_files(&s))
+        return 2;
+    for (uint64_t seed = s.from; seed < s.from + s.count && !(s.stop_at_first && s.failed > 0); seed++)
+        run_one(&s, seed);
+    results_close(&s.results);
+    if (s.options.history != NULL && fclose(s.options.history) != 0)
+        perror(s.history);
+    print_totals(&s.totals);
+    uint32_t missing = s.want_minima && s.failed == 0 ? below_minima(&s.totals, s.count, s.options.damage) : 0;
+    printf("%llu passed, %llu failed\n", (unsigned long long)s.passed, (unsigned long long)(s.failed + missing));
+    return s.failed + missing > 0 ? 1 : 0;
 }

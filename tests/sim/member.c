@@ -62,7 +62,7 @@ void member_fini(struct member *m)
 bool member_believes(const struct member *m)
 {
     int64_t now = m->sim->now_us;
-    if (now >= m->good_sent_us + SIM_SESSION_MS * 1000)
+    if (now >= m->good_sent_us + SIM_LEAST_US(SIM_SESSION_MS))
         return false; /* its session may be over */
     return (m->confirm_by_us == 0 || now < m->confirm_by_us) && (m->doubt_until_us == 0 || now < m->doubt_until_us);
 }
@@ -83,7 +83,8 @@ static void doubt(struct member *m)
     m->stray = STRAY_NONE;
     m->confirms = false;
     if (m->doubt_until_us == 0)
-        m->doubt_until_us = m->sim->now_us + (sim_chance(m->sim, 300000) ? 0 : m->sent_us + MEMBER_REBALANCE_MS * 1000 - m->sim->now_us);
+        m->doubt_until_us =
+            m->sim->now_us + (sim_chance(m->sim, 300000) ? 0 : m->sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS) - m->sim->now_us);
 }
 
 static void disconnect(struct member *m)
@@ -286,7 +287,7 @@ void member_take(struct member *m, const struct share *told)
     if (m->closed_at_us == 0)
         m->next_says = SAYS_HAS;
     if (m->confirm_by_us == 0)
-        m->confirm_by_us = m->sent_us + MEMBER_REBALANCE_MS * 1000;
+        m->confirm_by_us = m->sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS);
     check_owner_of(m, &gained);
     set_free(&gained);
 }

@@ -10,12 +10,14 @@ enum {
     LOSS_PER_MILLION = 2000,
     REORDER_PER_MILLION = 5000,
     LATE_PER_MILLION = 3000,
-    LATE_US = 60000
+    LATE_US = 60000,
+    DUPLICATE_PER_MILLION = 4000
 };
 
 struct packet {
     uint32_t from, to;
     uint64_t to_life;
+    uint32_t of; /* the sender's incarnation: who has another one is not let in */
     enum core_class class;
     struct bytes data;
 };
@@ -25,11 +27,20 @@ static void deliver(struct sim *sim, void *arg, uint64_t tag)
     (void)tag;
     struct packet *p = arg;
     struct sim_node *to = &sim->nodes[p->to];
-    if (to->alive && to->life == p->to_life && !sim->links[p->from][p->to].cut)
+    if (to->alive && to->life == p->to_life && sim->nodes[p->from].incarnation == p->of && !sim->links[p->from][p->to].cut)
         node_receive(to, p->from, p->class, p->data);
     else
         sim->totals.dropped++;
     free(p);
+}
+
+static void put_on_its_way(struct sim *sim, uint32_t from, uint32_t to, enum core_class class, struct bytes data, int64_t at)
+{
+    struct packet *p = malloc(sizeof(*p) + (size_t)data.len);
+    MUSTER_CHECK(p != NULL);
+    memcpy(p + 1, data.ptr, (size_t)data.len);
+    *p = (struct packet){from, to, sim->nodes[to].life, sim->nodes[from].incarnation, class, {(const uint8_t *)(p + 1), data.len}};
+    sim_at_owned(sim, at, deliver, p, 0, free);
 }
 
 bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class class, struct bytes data)
@@ -44,11 +55,7 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
         sim->totals.dropped++;
         return true;
     }
-    struct packet *p = malloc(sizeof(*p) + (size_t)data.len);
-    MUSTER_CHECK(p != NULL);
-    memcpy(p + 1, data.ptr, (size_t)data.len);
-    *p = (struct packet){from, to, target->life, class, {(const uint8_t *)(p + 1), data.len}};
-    int64_t at = sim->now_us + sim_between(sim, LEAST_DELAY_US, MOST_DELAY_US);
+    int64_t at = sim->now_us + node_lag_us(&sim->nodes[from]) + sim_between(sim, LEAST_DELAY_US, MOST_DELAY_US);
     if (faults && sim_chance(sim, LATE_PER_MILLION))
         at += sim_between(sim, 0, LATE_US);
     if (faults && sim_chance(sim, REORDER_PER_MILLION)) {
@@ -57,7 +64,11 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
         at = at > link->last_us ? at : link->last_us;
         link->last_us = at;
     }
-    sim_at_owned(sim, at, deliver, p, 0, free);
+    put_on_its_way(sim, from, to, class, data, at);
+    if (faults && sim_chance(sim, DUPLICATE_PER_MILLION)) { /* no TCP connection does so, but nothing here may depend on that */
+        sim->totals.duplicated++;
+        put_on_its_way(sim, from, to, class, data, at + (sim_chance(sim, 500000) ? 0 : sim_between(sim, 0, LATE_US)));
+    }
     return true;
 }
 

@@ -12,6 +12,7 @@ enum input_kind {
     INPUT_JOB,
     INPUT_REQUEST,
     INPUT_TRANSFER,
+    INPUT_CHANGE,
     INPUT_GROUP_JOB,
     INPUT_TOPICS_CREATED
 };
@@ -21,6 +22,7 @@ struct sim_input {
     enum input_kind kind;
     uint32_t node;
     enum core_peer_event event;
+    enum replica_change change;
     int result;
     struct core_job *job;
     struct sim_request *request;
@@ -32,6 +34,26 @@ struct sim_input {
 static const int64_t tick_us = 20000;
 
 static void turn_soon(struct sim_node *n, int64_t at_us);
+
+/* ---- its clock ---- */
+
+int64_t node_now(const struct sim_node *n)
+{
+    return n->clock_base_us + n->sim->now_us / 1000000 * n->clock_rate + n->sim->now_us % 1000000 * n->clock_rate / 1000000;
+}
+
+/* How long the world has to wait until so much of the node's time is over, or a little more. */
+static int64_t world_us(const struct sim_node *n, int64_t us)
+{
+    return us * 1000000 / n->clock_rate + 2;
+}
+
+int64_t node_lag_us(const struct sim_node *n)
+{
+    return n->slow_until_us > n->sim->now_us ? n->slow_until_us - n->sim->now_us : 0;
+}
+
+/* ---- what comes in ---- */
 
 static void add_input(struct sim_node *n, struct sim_input input, struct bytes data)
 {
@@ -69,6 +91,11 @@ void node_transfer(struct sim_node *n, uint32_t shard)
     add_input(n, (struct sim_input){.kind = INPUT_TRANSFER, .node = shard}, BYTES_NULL);
 }
 
+void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_CHANGE, .node = shard, .change = change, .token = node}, BYTES_NULL);
+}
+
 void node_job_done(struct sim_node *n, struct group_job *job)
 {
     add_input(n, (struct sim_input){.kind = INPUT_GROUP_JOB, .group_job = job}, BYTES_NULL);
@@ -87,7 +114,7 @@ static void write_finished(struct sim *sim, void *arg, uint64_t life)
     struct sim_node *n = arg;
     if (!n->alive || n->life != life || n->batch == NULL)
         return;
-    int rc = store_write(n->store, n->batch, n->batch_count);
+    int rc = damage_write(n, n->batch, n->batch_count);
     n->batch = NULL;
     add_input(n, (struct sim_input){.kind = INPUT_PERSISTED, .result = rc}, BYTES_NULL);
 }
@@ -149,17 +176,21 @@ static void host_flush(void *ctx)
 static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, struct bytes entry)
 {
     struct sim_node *n = ctx;
-    n->coord_events.apply(n->coord_events.ctx, shard, index, term, entry);
+    struct buf copy;
+    buf_init(&copy, 0);
+    n->coord_events.apply(n->coord_events.ctx, shard, index, term, memory_applied(n, shard, index, entry, &copy));
+    buf_fini(&copy);
     if (!n->sim->failed)
-        check_state_hash(n->sim, n->id, shard, index, group_set_hash(coord_set(n->coord, shard)));
+        memory_state(n, shard, index);
 }
 
 static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state_hash)
 {
     struct sim_node *n = ctx;
     int rc = n->coord_events.restored(n->coord_events.ctx, shard, index, state_hash);
+    memory_restored(n, shard, index);
     if (rc == 0)
-        check_state_hash(n->sim, n->id, shard, index, group_set_hash(coord_set(n->coord, shard)));
+        memory_state(n, shard, index);
     return rc;
 }
 
@@ -173,6 +204,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
     expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
     if (role == REPLICA_SERVING) {
+        node_tell(n);
         streams_look(n, shard);
         consumers_look(n, shard);
     }
@@ -196,6 +228,7 @@ static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
 static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_hash)
 {
     struct sim_node *n = ctx;
+    memory_snapshot(n, shard);
     n->coord_events.snapshot_begin(PASS(n), shard, ret_state_hash);
 }
 static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
@@ -226,7 +259,8 @@ static void on_peer(void *ctx, uint32_t node, bool connected)
 static void on_fatal(void *ctx, const char *text)
 {
     struct sim_node *n = ctx;
-    sim_fail(n->sim, "node %u stops: %s", n->id, text);
+    if (!memory_found_out(n, text))
+        sim_fail(n->sim, "node %u stops: %s", n->id, text);
 }
 
 static const struct replica_events listening = {
@@ -368,39 +402,64 @@ static void warn(void *ctx, const char *text)
     sim_say(n->sim, "node=%u store: %s", n->id, text);
 }
 
+struct store_options node_store_options(const struct sim_node *n)
+{
+    return (struct store_options){.shard_count = SIM_SHARDS,
+                                  .segment_bytes = 32 << 10,
+                                  .reserve_bytes = 16 << 10,
+                                  .entry_max_bytes = 1 << 20,
+                                  .warn = warn,
+                                  .warn_ctx = (void *)(uintptr_t)n};
+}
+
+/* What it finds on its disk goes to the core, and to those who know what must be there. */
+struct found {
+    struct sim_node *node;
+    struct store_recovery core;
+};
+static void found_shard(void *ctx, uint32_t shard, const struct store_shard_state *state)
+{
+    struct found *f = ctx;
+    damage_started(f->node, shard, state);
+    f->core.shard(f->core.ctx, shard, state);
+}
+static void found_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t term, uint8_t entry_type, struct bytes payload)
+{
+    struct found *f = ctx;
+    f->core.entry(f->core.ctx, shard, index, term, entry_type, payload);
+}
+
 static int open_all(struct sim_node *n, char text[1024])
 {
     struct store_identity identity = n->sim->identity;
     identity.node_id = n->id;
+    identity.peers[n->id - 1].incarnation.b[15] = (uint8_t)n->incarnation;
     identity.incarnation = identity.peers[n->id - 1].incarnation;
+    identity.joined = n->joined;
     struct core_host host = {
         .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
     struct core_options options = {.seed = prng_next(&n->sim->random),
                                    .log_retain_bytes = 48 << 10,
                                    .balance_after_ms = 2000,
-                                   .hash_interval = 64,
+                                   .hash_interval = SIM_HASH_INTERVAL,
                                    .snapshot_chunk_bytes = 4096};
     core_options_defaults(&options);
     struct replica_events events = listening;
     events.ctx = n;
     int rc = core_new(&n->core, &identity, &options, &host, &events);
     MUSTER_CHECK(rc == 0);
-    struct store_options store = {.shard_count = SIM_SHARDS,
-                                  .segment_bytes = 32 << 10,
-                                  .reserve_bytes = 16 << 10,
-                                  .entry_max_bytes = 1 << 20,
-                                  .warn = warn,
-                                  .warn_ctx = n};
-    struct store_recovery recovery;
+    struct store_options store = node_store_options(n);
+    struct found found = {.node = n};
+    struct store_recovery recovery = {.ctx = &found, .shard = found_shard, .entry = found_entry};
     struct store_report report = {0};
-    core_recovery(n->core, &recovery);
+    core_recovery(n->core, &found.core);
     rc = store_open(&n->store, &n->port, &store, &recovery, &report);
     n->sim->totals.torn_tails += report.torn_tail;
     snprintf(text, 1024, "%s", report.text);
     if (rc != 0)
         return rc;
     coord_attach(n->coord, n->core);
-    return core_start(n->core, n->sim->now_us, text);
+    return core_start(n->core, node_now(n), text);
 }
 
 void node_init(struct sim *sim, uint32_t id)
@@ -410,24 +469,33 @@ void node_init(struct sim *sim, uint32_t id)
     n->id = id;
     n->inbox_end = &n->inbox;
     n->disk = mem_disk_new();
+    bool drifts = sim->options.faults;
+    n->clock_rate = 1000000 + (drifts ? sim_between(sim, -SIM_DRIFT_PER_MILLION, SIM_DRIFT_PER_MILLION) : 0);
+    n->clock_base_us = sim_between(sim, 0, 1000000000); /* machines were started at different times */
 }
+
+static void close_all(struct sim_node *n);
 
 void node_start(struct sim_node *n)
 {
     char text[1024] = "";
     n->alive = true;
     n->life++;
-    n->paused_until_us = 0;
+    n->paused_until_us = n->slow_until_us = 0;
     n->turn_at_us = 0;
     n->batch = NULL;
     expiry_forget(n);
+    memory_restarts(n);
     mem_disk_port(n->disk, &n->port);
     make_coord(n);
     int rc = open_all(n, text);
     if (rc != 0) {
-        sim_fail(n->sim, "node %u does not start: %s: %s", n->id, muster_strerror(rc), text);
+        damage_refused(n, rc, text);
+        close_all(n);
+        mem_disk_end_process(n->disk, &n->port);
         return;
     }
+    n->damage = DAMAGE_NONE; /* whatever it was, it did no harm */
     sim_say(n->sim, "node=%u started life=%llu", n->id, (unsigned long long)n->life);
     network_node_up(n->sim, n->id);
     turn_soon(n, n->sim->now_us + 1);
@@ -509,9 +577,11 @@ void node_crash(struct sim_node *n)
     n->sim->totals.crashes++;
     sim_say(n->sim, "node=%u crashes", n->id);
     bool power_cut = sim_chance(n->sim, 700000);
+    damage_lie_ends(n);
     if (power_cut && n->batch != NULL && sim_chance(n->sim, 500000)) {
         mem_disk_faults(n->disk)->cut_power = 1 + prng_below(&n->sim->random, 4);
-        (void)store_write(n->store, n->batch, n->batch_count);
+        if (store_write(n->store, n->batch, n->batch_count) == 0)
+            damage_kept(n, n->batch, n->batch_count);
         mem_disk_faults(n->disk)->cut_power = 0;
     }
     close_all(n);
@@ -520,6 +590,29 @@ void node_crash(struct sim_node *n)
     else
         mem_disk_end_process(n->disk, &n->port);
     network_node_down(n->sim, n->id);
+    if (power_cut)
+        damage_at_rest(n);
+}
+
+void node_lose_power(struct sim_node *n)
+{
+    node_tell(n);
+    n->sim->totals.crashes++;
+    close_all(n);
+    mem_disk_crash(n->disk, &n->sim->random);
+    network_node_down(n->sim, n->id);
+}
+
+void node_wipe(struct sim_node *n)
+{
+    mem_disk_free(n->disk);
+    n->disk = mem_disk_new();
+    memset(n->kept, 0, sizeof(n->kept));
+    memset(n->diverged, 0, sizeof(n->diverged));
+    n->damage = DAMAGE_NONE;
+    n->broken = false;
+    n->joined = n->joining = true;
+    n->incarnation++;
 }
 
 void node_fini(struct sim_node *n)
@@ -541,7 +634,7 @@ void node_pause(struct sim_node *n, int64_t us)
 
 static void take_input(struct sim_node *n, struct sim_input *input)
 {
-    int64_t now = n->sim->now_us;
+    int64_t now = node_now(n);
     switch (input->kind) {
     case INPUT_MESSAGE:
         if (core_receive(n->core, input->node, input->data, now) != 0)
@@ -561,6 +654,9 @@ static void take_input(struct sim_node *n, struct sim_input *input)
         break;
     case INPUT_TRANSFER:
         (void)replica_transfer(n->core, input->node, 0);
+        break;
+    case INPUT_CHANGE: /* refused as often as not: the operator looks again */
+        (void)replica_change_member(n->core, input->node, input->change, (uint32_t)input->token);
         break;
     case INPUT_GROUP_JOB:
         coord_job_done(n->coord, input->group_job);
@@ -588,16 +684,31 @@ static void clients_first(struct sim_node *n)
     n->inbox = requests;
 }
 
+/* It has found that its state is wrong: it ends, and waits to be replaced. */
+static void stop(struct sim_node *n)
+{
+    n->stops = false;
+    n->broken = true;
+    close_all(n);
+    mem_disk_end_process(n->disk, &n->port);
+    network_node_down(n->sim, n->id);
+}
+
 static void run_turn(struct sim_node *n)
 {
     struct sim *sim = n->sim;
     sim->totals.turns++;
+    if (sim->options.faults && !sim->healing && sim_chance(sim, 150)) { /* much to do, or the machine has others to run */
+        n->slow_until_us = sim->now_us + (sim_chance(sim, 500000) ? sim_between(sim, 50000, 150000) : sim_between(sim, 150000, 500000));
+        sim->totals.slow_turns++;
+    }
     expiry_turn(n);
     if (n->inbox != NULL && sim_chance(sim, 300000))
         clients_first(n);
-    coord_turn_begin(n->coord, sim->now_us);
-    core_tick(n->core, sim->now_us);
-    while (n->inbox != NULL && !sim->failed) {
+    int64_t now = node_now(n);
+    coord_turn_begin(n->coord, now);
+    core_tick(n->core, now);
+    while (n->inbox != NULL && !sim->failed && !n->stops) {
         struct sim_input *input = n->inbox;
         n->inbox = input->next;
         if (n->inbox == NULL)
@@ -605,17 +716,23 @@ static void run_turn(struct sim_node *n)
         take_input(n, input);
         free(input);
     }
-    if (sim->failed)
+    if (n->stops)
+        stop(n);
+    if (sim->failed || !n->alive)
         return;
     coord_expire(n->coord);
     coord_turn_end(n->coord);
     connections_check(n);
-    replica_flush(n->core, sim->now_us);
+    replica_flush(n->core, now);
+    if (n->stops) {
+        stop(n);
+        return;
+    }
     int64_t next = coord_next_deadline_us(n->coord);
-    int64_t core = core_next_deadline(n->core, sim->now_us);
+    int64_t core = core_next_deadline(n->core, now);
     next = next < core ? next : core;
-    next = next < sim->now_us + tick_us ? next : sim->now_us + tick_us;
-    turn_soon(n, next > sim->now_us ? next : sim->now_us + 1);
+    next = next < now + tick_us ? next : now + tick_us;
+    turn_soon(n, sim->now_us + (next > now ? world_us(n, next - now) : 1));
 }
 
 static void turn_event(struct sim *sim, void *arg, uint64_t tag)
@@ -624,7 +741,7 @@ static void turn_event(struct sim *sim, void *arg, uint64_t tag)
     if (!n->alive || n->turn_at_us == 0 || n->turn_serial != tag)
         return;
     n->turn_at_us = 0;
-    if (sim->now_us < n->paused_until_us) {
+    if (sim->now_us < n->paused_until_us || sim->now_us < n->slow_until_us) {
         turn_soon(n, n->paused_until_us);
         return;
     }
@@ -635,6 +752,8 @@ static void turn_soon(struct sim_node *n, int64_t at_us)
 {
     if (at_us < n->paused_until_us)
         at_us = n->paused_until_us;
+    if (at_us < n->slow_until_us)
+        at_us = n->slow_until_us;
     if (n->turn_at_us != 0 && n->turn_at_us <= at_us)
         return;
     n->turn_at_us = at_us;

@@ -57,7 +57,7 @@ static void on_done(struct coord_request *request, int16_t error, const void *an
         return;
     }
     r->answer = answer;
-    request_deliver(r, r->sim->now_us + sim_between(r->sim, 60, 900));
+    request_deliver(r, r->sim->now_us + node_lag_us(n) + sim_between(r->sim, 60, 900));
 }
 
 void request_deliver(struct sim_request *r, int64_t at_us)

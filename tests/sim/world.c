@@ -127,6 +127,10 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
         snprintf(why, why_len, "an administrator has still something to do");
         return false;
     }
+    if (!operator_idle(sim)) {
+        snprintf(why, why_len, "a node is still being replaced, or serves with a wrong state");
+        return false;
+    }
     if (sim->healed_at_us == 0)
         sim->healed_at_us = sim->now_us;
     return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len) && consumers_settled(sim, why, why_len);
@@ -150,6 +154,22 @@ static void wait_for(struct sim *sim, bool (*condition)(struct sim *sim, char *w
     sim_fail(sim, "not %s %d s after the faults: %s", what, SETTLE_US / 1000000, why);
 }
 
+/* Whether at least three nodes lead something: the shards are in many hands, and so are the groups. */
+static bool leaders_spread(const struct sim *sim)
+{
+    uint32_t leading = 0;
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        bool leads = false;
+        for (uint32_t shard = 0; sim->nodes[id].alive && shard < SIM_SHARDS; shard++) {
+            struct replica_shard_status s;
+            replica_status(sim->nodes[id].core, shard, &s);
+            leads = leads || s.role == REPLICA_SERVING;
+        }
+        leading += leads;
+    }
+    return leading >= 3;
+}
+
 /* After the faults: everybody is up, and every group must settle. Then every offset is read once more, while shards may still move home; and all must be calm. */
 static void settle(struct sim *sim)
 {
@@ -160,6 +180,7 @@ static void settle(struct sim *sim)
     clients_final_reads(sim);
     run_until(sim, sim->now_us + 5000000);
     wait_for(sim, calm, "calm");
+    sim->totals.leaders_spread += !sim->failed && leaders_spread(sim);
 }
 
 bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint64_t *ret_hash, char failure[512])
@@ -181,6 +202,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     consumers_start(sim);
     if (options->faults)
         faults_start(sim);
+    operator_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
     if (!sim->failed)
         settle(sim);

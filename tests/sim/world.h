@@ -3,6 +3,8 @@
 #ifndef MUSTER_SIM_WORLD_H
 #define MUSTER_SIM_WORLD_H
 
+#include <stdio.h>
+
 #include <muster/coord.h>
 #include <muster/store.h>
 
@@ -22,6 +24,10 @@ enum { SIM_STANDBYS = 400 };
 /* Assignments of consumer groups that cost more are made by jobs: those of the group with many partitions. */
 enum { SIM_INLINE_COST = 16 };
 enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_ELECTION_US = 300000 };
+/* The monotonic clocks of nodes run at 0.9 to 1.1 of the world's, by which clients live: a node may see a time pass that much sooner. */
+enum { SIM_DRIFT_PER_MILLION = 100000 };
+enum { SIM_HASH_INTERVAL = 64 };
+#define SIM_LEAST_US(ms) ((int64_t)(ms)*1000 * 1000000 / (1000000 + SIM_DRIFT_PER_MILLION))
 
 #define SIM_TOPIC "orders"
 
@@ -40,8 +46,8 @@ struct sim_event {
 /* What the run did: the closing lines, and the minima that a set of seeds must reach. */
 /* clang-format off */
 #define SIM_TOTALS(X) \
-    X(events) X(turns) X(messages) X(dropped) X(reordered) X(crashes) X(restarts) X(partitions) X(pauses) X(stalls) \
-    X(slow_disks) X(torn_tails) X(clock_jumps) X(transfers) X(elections) X(fast_elections) X(votes_parked) \
+    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(crashes) X(restarts) X(partitions) X(splits) X(pauses) X(stalls) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -63,6 +69,8 @@ struct sim_options {
     uint32_t nodes, groups, clients;
     int64_t duration_us; /* with faults; then everything heals and must settle */
     bool faults, verbose;
+    bool damage;   /* of disks and memory, too */
+    FILE *history; /* of offset operations, for tests/lin; NULL: none */
 };
 
 /* ---- nodes (node.c) ---- */
@@ -89,6 +97,16 @@ struct sim_request {
     int32_t assigned;        /* and the epoch of its group's assignment then; 0: not known */
 };
 
+enum damage { DAMAGE_NONE, DAMAGE_FLIP, DAMAGE_MISDIRECTED, DAMAGE_LIE };
+struct sim_kept { /* what a node's disk was said to have of a shard; last_term 0: not known */
+    uint64_t term, vote, last_index, last_term;
+};
+
+struct sim_wrong {
+    uint32_t shard;
+    uint64_t index, hash;
+};
+
 struct sim_node {
     struct sim *sim;
     uint32_t id;
@@ -97,6 +115,9 @@ struct sim_node {
     int64_t paused_until_us; /* a stopped process: its sockets fill, it does nothing */
     int64_t disk_slow_until_us;
     int64_t wall_offset_ms; /* its wall clock against the world's */
+    int64_t clock_base_us;  /* its monotonic clock when the world began, */
+    int64_t clock_rate;     /* and how many of its microseconds a second of the world has */
+    int64_t slow_until_us;  /* its turn takes until then: what it says leaves it at the end */
     struct mem_disk *disk;
     struct store_port port;
     struct store *store;
@@ -110,6 +131,19 @@ struct sim_node {
     uint64_t turn_serial;
     bool sees[SIM_NODES_MAX + 1]; /* has a connection to that node */
     uint64_t torn_tails;
+    enum damage damage; /* of its disk, since it was last known to be whole (damage.c) */
+    char damaged_file[64];
+    struct sim_kept kept[SIM_SHARDS], lied[SIM_SHARDS];
+    bool lies_next;
+    bool lie_open;               /* what its disk said was synced is not; only until its next write, or the moment after (damage.c) */
+    struct sim_wrong wrong[128]; /* the state as it was then */
+    bool was_wrong;              /* in this life: hashes of then may still be compared */
+    bool diverges_next;          /* its memory is about to change by itself (memory.c) */
+    uint64_t diverged[SIM_SHARDS], diverged_before[SIM_SHARDS]; /* from that entry on; before: in its last life */
+    bool stops;                                                 /* it has found that out, and its turn is its last */
+    bool broken;                                                /* it refuses to start, and waits for the operator */
+    bool joined, joining;                                       /* came later, with an empty folder; is not a voter of all shards yet */
+    uint32_t incarnation;
     int64_t turn_us;             /* the last turn */
     int64_t live_us[SIM_SHARDS]; /* expiry.c: how long it ran and a majority answered */
     struct sim_heard *heard;
@@ -177,7 +211,13 @@ void node_init(struct sim *sim, uint32_t id);
 void node_start(struct sim_node *n);
 void node_crash(struct sim_node *n);
 void node_fini(struct sim_node *n);
+void node_lose_power(struct sim_node *n); /* what was synced stays */
+void node_wipe(struct sim_node *n);
+void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node);
+struct store_options node_store_options(const struct sim_node *n);
 void node_pause(struct sim_node *n, int64_t us);
+int64_t node_now(const struct sim_node *n);    /* its monotonic clock */
+int64_t node_lag_us(const struct sim_node *n); /* how much later than now what it says leaves it */
 void node_receive(struct sim_node *n, uint32_t from, enum core_class class, struct bytes data);
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
 void node_submit(struct sim_node *n, struct sim_request *request);
@@ -196,6 +236,33 @@ void network_heal(struct sim *sim);
 /* faults.c */
 void faults_start(struct sim *sim);
 void faults_heal(struct sim *sim);
+void faults_restart_soon(struct sim_node *n);
+
+/* damage.c: disks that do wrong */
+void damage_kept(struct sim_node *n, const struct store_record *records, size_t count);
+void damage_started(struct sim_node *n, uint32_t shard, const struct store_shard_state *state); /* it has found that */
+void damage_refused(struct sim_node *n, int rc, const char *text);                              /* it does not start */
+int damage_write(struct sim_node *n, const struct store_record *records, size_t count);         /* store_write, with what may go wrong */
+void damage_at_rest(struct sim_node *n);
+bool damage_none(const struct sim *sim); /* every node is sound: no second one is damaged while one is */
+void damage_misdirect(struct sim *sim);
+void damage_lie(struct sim *sim);
+void damage_lie_ends(struct sim_node *n); /* the disk has caught up */
+
+/* memory.c: memory that changes by itself */
+void memory_fault(struct sim *sim);
+bool memory_diverged(const struct sim_node *n);
+struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry,
+                            struct buf *copy);                         /* what it applies instead */
+void memory_state(struct sim_node *n, uint32_t shard, uint64_t index); /* check_state_hash, if it is to be like the others' */
+void memory_restarts(struct sim_node *n);
+void memory_restored(struct sim_node *n, uint32_t shard, uint64_t index);
+void memory_snapshot(struct sim_node *n, uint32_t shard);
+bool memory_found_out(struct sim_node *n, const char *text); /* it stops, as it has to */
+
+/* operator.c: replaces nodes whose disk is damaged */
+void operator_start(struct sim *sim);
+bool operator_idle(const struct sim *sim);
 
 /* client.c */
 void clients_start(struct sim *sim);
@@ -260,9 +327,12 @@ void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *o
 void check_init(struct sim *sim);
 void check_free(struct sim *sim);
 void check_state_hash(struct sim *sim, uint32_t node, uint32_t shard, uint64_t index, uint64_t hash);
-uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition); /* a new value, unique in the run */
-void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t at_us);
-void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, int64_t at_us, const char *how);
+/* Whether another node is known to have had that very state there. */
+bool check_state_agrees(const struct sim *sim, uint32_t shard, uint64_t index, uint64_t hash);
+uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition, uint32_t node); /* a new value, unique in the run */
+void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value);
+/* node: who was asked. */
+void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, uint32_t node, const char *how);
 void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us);
 void check_heartbeat(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us);
 /* The group is empty, has no offsets, and is removed: the next of this name counts its generations from 1 again. */

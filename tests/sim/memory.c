@@ -1,0 +1,129 @@
+/* Memory that changes by itself: what one node applies is not what it has written, by one bit. Nobody who reads offsets sees it; the state's hash does, and
+ * the node that is wrong stops, its leader's office or not, before it hands its state to anybody. It is replaced: its snapshots may have it, too. */
+#include <string.h>
+
+#include "world.h"
+
+enum { LEADER_EPOCH_AT = 13 }; /* in the value of an OffsetCommit of version 3 or later: int16 version, int64 offset, int32 leader epoch */
+
+bool memory_diverged(const struct sim_node *n)
+{
+    for (uint32_t shard = 0; shard < SIM_SHARDS; shard++) {
+        if (n->diverged[shard] != 0)
+            return true;
+    }
+    return n->diverges_next;
+}
+
+void memory_fault(struct sim *sim)
+{
+    struct sim_node *n = &sim->nodes[1 + prng_below(&sim->random, sim->options.nodes)];
+    bool sound = damage_none(sim);
+    for (uint32_t id = 1; id <= sim->options.nodes; id++)
+        sound = sound && sim->nodes[id].alive && !sim->nodes[id].joining;
+    n->diverges_next = n->diverges_next || sound;
+}
+
+/* The committed leader epoch of the first offset that the entry commits; NULL: it commits none. */
+static const uint8_t *place_in(struct bytes entry, struct arena *arena)
+{
+    struct log_entry decoded;
+    if (wire_decode(&wire_log_entry, 0, entry, arena, &decoded, NULL) < 0)
+        return NULL;
+    for (int32_t i = 0; i < decoded.records.len; i++) {
+        struct bytes key = decoded.records.v[i].key, value = decoded.records.v[i].value;
+        if (key.len > 2 && get_be16(key.ptr) == RECORD_OFFSET_COMMIT && value.len > LEADER_EPOCH_AT && get_be16(value.ptr) >= 3)
+            return value.ptr + LEADER_EPOCH_AT;
+    }
+    return NULL;
+}
+
+struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry, struct buf *copy)
+{
+    struct arena arena;
+    bool soon = index % SIM_HASH_INTERVAL >= SIM_HASH_INTERVAL - 4; /* before it is committed anew, or a snapshot has it */
+    if (!n->diverges_next || !soon || entry.len <= 0)
+        return entry;
+    arena_init(&arena, 0);
+    const uint8_t *place = place_in(entry, &arena);
+    if (place != NULL) {
+        struct replica_shard_status s;
+        replica_status(n->core, shard, &s);
+        MUSTER_CHECK(buf_put(copy, entry.ptr, (size_t)entry.len) == 0);
+        copy->ptr[place - entry.ptr] ^= (uint8_t)(1u << prng_below(&n->sim->random, 7));
+        entry.ptr = copy->ptr;
+        n->diverges_next = false;
+        n->was_wrong = true;
+        n->diverged[shard] = index;
+        n->sim->totals.memory_flips++;
+        n->sim->totals.memory_flips_leader += s.role == REPLICA_SERVING;
+        sim_say(n->sim, "node=%u shard=%u index=%llu a bit flips in memory", n->id, shard, (unsigned long long)index);
+    }
+    arena_fini(&arena);
+    return entry;
+}
+
+/* The offset was committed anew, before anybody compared: then the wrong one is gone. Whoever comes to an entry second sees that both agree. */
+static void heals(struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    if (index > n->diverged[shard])
+        n->diverged[shard] = 0;
+}
+
+static void compare_with_wrong(struct sim *sim, uint32_t shard, uint64_t index, uint64_t hash)
+{
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        struct sim_node *n = &sim->nodes[id];
+        const struct sim_wrong *then = &n->wrong[index % COUNT_OF(n->wrong)];
+        if (n->diverged[shard] != 0 && then->shard == shard && then->index == index && then->hash == hash)
+            heals(n, shard, index);
+    }
+}
+
+void memory_state(struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    uint64_t hash = group_set_hash(coord_set(n->coord, shard));
+    if (n->diverged[shard] != 0 && check_state_agrees(n->sim, shard, index, hash))
+        heals(n, shard, index);
+    if (n->diverged[shard] == 0) {
+        check_state_hash(n->sim, n->id, shard, index, hash);
+        compare_with_wrong(n->sim, shard, index, hash);
+    } else {
+        n->wrong[index % COUNT_OF(n->wrong)] = (struct sim_wrong){shard, index, hash};
+    }
+}
+
+/* Who was given such a snapshot would be wrong, too, and two of three a majority: nothing prevents that before hashes are compared again, so it is not tried. */
+void memory_snapshot(struct sim_node *n, uint32_t shard)
+{
+    if (n->diverged[shard] == 0)
+        return;
+    n->sim->totals.wrong_snapshots++;
+    sim_say(n->sim, "node=%u shard=%u would take a snapshot of a wrong state", n->id, shard);
+    n->stops = true;
+}
+
+void memory_restarts(struct sim_node *n)
+{
+    memcpy(n->diverged_before, n->diverged, sizeof(n->diverged));
+    memset(n->diverged, 0, sizeof(n->diverged));
+    n->diverges_next = n->was_wrong = false;
+}
+
+/* A snapshot brings the wrong state back when it was taken behind the change. */
+void memory_restored(struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    n->was_wrong = n->was_wrong || n->diverged_before[shard] != 0;
+    n->diverged[shard] = n->diverged_before[shard] != 0 && index >= n->diverged_before[shard] ? n->diverged_before[shard] : 0;
+    n->diverged_before[shard] = 0;
+}
+
+bool memory_found_out(struct sim_node *n, const char *text)
+{
+    if (!n->was_wrong || strstr(text, "diverged") == NULL)
+        return false;
+    n->sim->totals.diverged_found++;
+    sim_say(n->sim, "node=%u stops: %s", n->id, text);
+    n->stops = true;
+    return true;
+}
