@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -41,7 +42,7 @@ static uint64_t open_files(void)
 static bool read_memory(uint64_t *ret_virtual, uint64_t *ret_resident)
 {
     char text[128];
-    unsigned long long mapped, resident;
+    char *rest;
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
     if (fd >= 0) {
@@ -51,13 +52,12 @@ static bool read_memory(uint64_t *ret_virtual, uint64_t *ret_resident)
         return false;
     }
     text[len] = '\0';
-    if (sscanf(text, "%llu %llu", &mapped, &resident) != 2) {
-        return false;
-    }
+    uint64_t mapped = strtoull(text, &rest, 10);
+    uint64_t resident = strtoull(rest, NULL, 10);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     *ret_virtual = mapped * page;
     *ret_resident = resident * page;
-    return true;
+    return resident > 0;
 }
 
 void metrics_put_process(const struct server *s, struct buf *out)

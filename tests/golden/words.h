@@ -17,6 +17,7 @@ _Noreturn void bad_command(const char *what, const char *word);
 const char *value_of(const struct words *w, const char *key); /* NULL: it is not there */
 struct str str_value(const struct words *w, const char *key, const char *otherwise);
 int64_t number_value(const struct words *w, const char *key, int64_t otherwise);
+int64_t ms_of(const char *text); /* 5, 5ms, 5s ... */
 int64_t ms_value(const struct words *w, const char *key, const char *otherwise);
 /* Its own copy, to be taken apart. */
 char *copy_value(const struct words *w, const char *key, const char *otherwise, struct arena *arena);
@@ -43,6 +44,8 @@ void command_change_member(struct golden *g, const struct words *w);
 void command_member_step(struct golden *g, const struct words *w);
 void command_register_node(struct golden *g, const struct words *w);
 void command_upgrade(struct golden *g, const struct words *w);
+/* settings.c */
+void command_set(struct golden *g, const struct words *w);
 /* streams.c */
 void command_streams(struct golden *g, const struct words *w);
 void command_config(struct golden *g, const struct words *w);
