@@ -72,13 +72,19 @@ static void poll_waiting(struct shard *s, struct gate *g)
     }
 }
 
+/* In order of arrival, but for deadlines: one that had to wait waits for all that came meanwhile, for a heartbeat counts when it arrives. */
 static void drain_queue(struct shard *s, struct gate *g)
 {
-    struct request_list queued;
+    struct request_list queued, deadlines;
     request_list_init(&queued);
+    request_list_init(&deadlines);
     request_list_move(&g->queue, &queued);
     struct coord_request *r;
-    while ((r = request_list_take(&queued)) != NULL) {
+    while ((r = request_list_take(&queued)) != NULL || (r = request_list_take(&deadlines)) != NULL) {
+        if (r->op.kind == GROUP_TIMER && queued.count > 0) {
+            request_list_add(&deadlines, r);
+            continue;
+        }
         if (g->queue.count > 0) {
             request_list_add(&g->queue, r); /* one before it had to wait again: keep the order */
             continue;

@@ -121,6 +121,7 @@ struct running_job {
 struct flight {
     struct flight *next;
     uint64_t term, index;
+    int64_t since_us; /* when it was proposed */
     struct request_list requests;
     struct gate **gates;
     size_t gate_count, gate_cap;

@@ -128,7 +128,17 @@ void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
         s->coord->events.role(s->coord->events.ctx, s->id, role, term, leader);
 }
 
-/* Deadlines stand still while the node may have lost its office without knowing. */
+/* A majority that answers and does not store (two full disks of three) leaves no member a way to be heard: what a heartbeat waits behind is not applied, and
+ * clients that are told to ask again may be between two tries when it is. */
+static bool stores(const struct shard *s)
+{
+#ifdef MUSTER_FAULT_EXPIRE_WHEN_NOT_STORED
+    return true;
+#endif
+    return s->flights == NULL || s->coord->now_us - s->flights->since_us <= s->coord->options.election_timeout_us;
+}
+
+/* Deadlines stand still while the node may have lost its office without knowing, and while nothing can be changed. */
 void coord_advance(struct shard *s, int64_t elapsed_us)
 {
     if (s->role != REPLICA_SERVING && s->role != REPLICA_HANDING_OVER)
@@ -138,6 +148,6 @@ void coord_advance(struct shard *s, int64_t elapsed_us)
 #ifdef MUSTER_FAULT_EXPIRE_WHEN_CUT_OFF
     status.contact_us = s->coord->now_us;
 #endif
-    if (s->coord->now_us - status.contact_us <= s->coord->options.election_timeout_us)
+    if (s->coord->now_us - status.contact_us <= s->coord->options.election_timeout_us && stores(s))
         s->live_us += elapsed_us;
 }

@@ -187,6 +187,7 @@ static void flight_launch(struct shard *s, struct flight *f)
     }
     for (struct coord_request *r = f->requests.first; r != NULL; r = r->in.next)
         r->in.state = REQUEST_IN_FLIGHT;
+    f->since_us = s->coord->now_us;
     *s->flights_end = f;
     s->flights_end = &f->next;
     s->coord->stats.entries++;

@@ -40,12 +40,14 @@ static const struct row rows[] = {
 /* A key is a limit's when one of its words is "max", and when a row above says so. */
 static bool is_limit(const struct config_row *key)
 {
-    for (const char *word = key->name; word != NULL; word = strchr(word, '.')) {
+    const char *word = key->name;
+    do {
         word += *word == '.';
         if (strncmp(word, "max", 3) == 0 && (word[3] == '.' || word[3] == '\0')) {
             return true;
         }
-    }
+        word = strchr(word, '.');
+    } while (word != NULL);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if (strcmp(rows[i].key, key->name) == 0) {
             return true;

@@ -40,7 +40,7 @@ static void open_cut(struct world *w, struct reading *r)
 static void commit_all(struct world *w, int64_t offset)
 {
     for (int i = 0; i < GROUPS; i++) {
-        char group[16];
+        char group[24];
         (void)snprintf(group, sizeof(group), "group-%02d", i);
         turn_begin(w, MS);
         struct call *c = commit(w, group, offset);

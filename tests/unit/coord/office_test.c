@@ -220,6 +220,35 @@ static void test_nobody_expires_while_the_majority_is_silent(void **state)
     world_free(w);
 }
 
+/* A member's heartbeats wait behind a join that is not stored, are given up, and are sent again. When it is stored the next one has not been sent yet. */
+static void test_nobody_expires_while_nothing_is_stored(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *j = stable_member(w, "g", &member);
+    struct call *joining = join(w, "g", "", 2);
+    turn_end(w);
+    struct call *beat = heartbeat(w, "g", member, 1);
+    for (int i = 0; i < 300 || (i < 400 && beat->done == 0); i++) {
+        turn_begin(w, 100 * MS);
+        turn_end(w);
+        if (i < 300 && beat->done > 0) {
+            call_free(beat);
+            beat = heartbeat(w, "g", member, 1);
+        }
+    }
+    assert_int_equal(beat->done, 1);
+    settle(w);
+    assert_int_equal(heartbeat_error(w, member), 27);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    call_free(beat);
+    call_free(joining);
+    call_free(j);
+    world_free(w);
+}
+
 static void test_a_stalled_loop_expires_nobody(void **state)
 {
     (void)state;
@@ -359,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_a_silent_member_expires),
         cmocka_unit_test(test_a_commit_counts_when_it_arrives),
         cmocka_unit_test(test_nobody_expires_while_the_majority_is_silent),
+        cmocka_unit_test(test_nobody_expires_while_nothing_is_stored),
         cmocka_unit_test(test_a_stalled_loop_expires_nobody),
         cmocka_unit_test(test_a_new_leader_gives_a_full_session),
         cmocka_unit_test(test_a_transfer_hands_remaining_times_over),
