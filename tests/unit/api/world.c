@@ -374,8 +374,20 @@ static bool no_key(const void *ctx, struct str after, struct str *ret_key)
     return false;
 }
 
+/* A coord that goes takes its cuts back first. */
+static void lose_cut(struct world *w)
+{
+    struct coord_cut *cut = w->cut;
+    if (cut != NULL) {
+        w->cut = NULL;
+        group_snapshot_end(w->sets[cut->shard]);
+        cut->lost(cut);
+    }
+}
+
 void world_restart(struct world *w)
 {
+    lose_cut(w);
     api_free(w->api);
     assert_int_equal(api_new(&w->api, &w->options, (struct coord *)w), 0);
     api_net_handler(w->api, &w->handler);
@@ -430,6 +442,7 @@ int world_setup(void **state)
 int world_teardown(void **state)
 {
     struct world *w = *state;
+    lose_cut(w);
     api_free(w->api);
     for (uint32_t i = 0; i < SHARDS; i++) {
         group_set_free(w->sets[i]);
