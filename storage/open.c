@@ -203,7 +203,7 @@ static void hand_over_shards(struct recover *r, const struct store_recovery *rec
 
 static int fail_with_text(struct store_report *report, int rc)
 {
-    if (report->text[0] == '\0' || report->torn_tail) {
+    if (report->text[0] == '\0') {
         const char *why = rc == MUSTER_E_IO && errno != 0 ? strerror(errno) : muster_strerror(rc);
         (void)snprintf(report->text, sizeof(report->text), "the data folder cannot be used: %s", why);
     }
@@ -232,7 +232,11 @@ static int open_with(struct recover *r, const struct store_recovery *recovery)
     if (rc >= 0) {
         rc = store_trim_segments(s);
     }
-    return rc < 0 ? fail_with_text(r->report, rc) : MUSTER_E_OK;
+    if (rc < 0) {
+        return fail_with_text(r->report, rc);
+    }
+    (void)snprintf(r->report->text, sizeof(r->report->text), "%s", r->torn_text);
+    return MUSTER_E_OK;
 }
 
 static bool options_fit(const struct store_options *o)

@@ -27,6 +27,7 @@ struct recover {
     struct segment_header last; /* of the newest segment */
     uint64_t used_bytes;        /* of the newest segment, up to its last good batch */
     uint64_t dirty_bytes;       /* end of the torn bytes behind that; 0: none */
+    char torn_text[400];        /* what is said of a torn tail if nothing worse is found; empty: there is none */
 };
 
 /* recover_read.c */

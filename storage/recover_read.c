@@ -170,7 +170,7 @@ static void note_torn(struct recover *r, const struct walk *w)
     r->report->torn_tail = true;
     r->report->torn_offset = w->at;
     (void)snprintf(r->report->torn_file, sizeof(r->report->torn_file), "%s", w->name);
-    (void)snprintf(r->report->text, sizeof(r->report->text), "%s, offset %zu: %s; it was never acknowledged and is dropped", w->name, w->at,
+    (void)snprintf(r->torn_text, sizeof(r->torn_text), "%s, offset %zu: %s; it was never acknowledged and is dropped", w->name, w->at,
                    w->reason);
 }
 

@@ -406,6 +406,22 @@ static void a_snapshot_that_the_log_needs_must_be_there_and_good(void **state)
         assert_int_equal(box_open_disk(b, disk), MUSTER_E_CORRUPT);
         mem_disk_free(disk);
     }
+    /* A torn last batch beside it is the lesser thing to tell. */
+    assert_int_equal(box_open(b), 0);
+    assert_int_equal(box_write(b, rec_entry(0, 31, 1, "torn")), 0);
+    box_kill(b);
+    struct bytes log = mem_disk_file(b->disk, SEGMENT_1);
+    size_t end = (size_t)log.len;
+    while (log.ptr[end - 1] == 0) {
+        end--;
+    }
+    mem_disk_flip(b->disk, SEGMENT_1, end - 1, 0x10);
+    struct mem_disk *both = mem_disk_clone(b->disk);
+    mem_disk_flip(both, name, 30, 0x10);
+    assert_int_equal(box_open_disk(b, both), MUSTER_E_CORRUPT);
+    assert_true(b->report.torn_tail);
+    assert_non_null(strstr(b->report.text, name));
+    mem_disk_free(both);
     mem_disk_delete(b->disk, name);
     assert_int_equal(box_open(b), MUSTER_E_CORRUPT);
     assert_string_equal(b->report.corrupt_file, name);
