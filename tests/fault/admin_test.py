@@ -121,12 +121,13 @@ def numbers(cluster, client):
 
     def settled():
         all_nodes.update({node: metrics(cluster, node) for node in range(1, 4)})
-        return summed("kafka_server_group_coordinator_metrics_group_count", protocol="classic") == 6
+        known = [families["muster_limit_used"].value(key="muster.max.groups") for families in all_nodes.values()]
+        return summed("kafka_server_group_coordinator_metrics_group_count", protocol="classic") == 6 and known == [6, 6, 6]
 
     def summed(name, **labels):
         return sum(families[name].value(**labels) for families in all_nodes.values())
 
-    until("six groups are counted", settled, 15, 0.5)
+    until("six groups are counted, and every node knows of all of them", settled, 15, 0.5)
     kafka = "kafka_server_group_coordinator_metrics_"
     check_equal(summed(kafka + "classic_group_count", state="Stable"), 6, "stable groups")
     check_equal(summed(kafka + "offset_commit_count"), 18, "committed offsets")
@@ -141,7 +142,6 @@ def numbers(cluster, client):
         check(families["etcd_disk_wal_fsync_duration_seconds"].samples[("etcd_disk_wal_fsync_duration_seconds_count", ())] > 0, "fsyncs")
         check(families["etcd_disk_wal_write_bytes_total"].value() > 0, "bytes of the log")
         check_equal(len(families["etcd_network_peer_sent_bytes_total"].samples), 2, f"peers of node {node}")
-        check_equal(families["muster_limit_used"].value(key="muster.max.groups"), 6, "groups of the cluster, as each node knows")
         check(families["process_resident_memory_bytes"].value() > 1 << 20, "memory")
     say("etcd's and Kafka's metrics agree with six groups of three offsets each, and with who leads")
     return all_nodes[1]
