@@ -198,13 +198,7 @@ int store_backup_commit(struct store_backup_writer *w)
         rc = trailer_write(w);
     }
     if (rc >= 0) {
-        rc = w->port.sync(w->port.ctx, w->file);
-    }
-    if (rc >= 0) {
-        rc = w->port.rename(w->port.ctx, w->tmp, w->name);
-    }
-    if (rc >= 0) {
-        rc = w->port.sync_dir(w->port.ctx);
+        rc = store_file_publish(&w->port, w->file, w->tmp, w->name);
     }
     store_backup_abort(w); /* removes the temporary name, which a success has used up */
     return rc;

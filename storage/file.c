@@ -87,6 +87,15 @@ int store_file_replace(const struct store_port *port, const char *name, const ch
     return port->sync_dir(port->ctx);
 }
 
+int store_file_publish(const struct store_port *port, int file, const char *tmp_name, const char *name)
+{
+    int rc = port->sync(port->ctx, file);
+    if (rc >= 0) {
+        rc = port->rename(port->ctx, tmp_name, name);
+    }
+    return rc < 0 ? rc : port->sync_dir(port->ctx);
+}
+
 int store_file_remove(const struct store_port *port, const char *name)
 {
     int rc = port->remove(port->ctx, name);

@@ -12,6 +12,8 @@ int store_file_zero(const struct store_port *port, int file, uint64_t from, uint
 int store_file_load(const struct store_port *port, int file, uint64_t limit_bytes, struct buf *out);
 /* Makes name hold exactly data: temporary file, sync, rename, sync of the folder. */
 int store_file_replace(const struct store_port *port, const char *name, const char *tmp_name, const void *data, size_t len);
+/* Gives an open, written file its name, for good: sync, rename, sync of the folder. The file stays open; on failure it may have either name. */
+int store_file_publish(const struct store_port *port, int file, const char *tmp_name, const char *name);
 /* remove that is content when there is nothing. */
 int store_file_remove(const struct store_port *port, const char *name);
 

@@ -91,13 +91,7 @@ static int make_visible(struct store_snapshot_sink *s, const char *tmp)
         (void)s->port.remove(s->port.ctx, tmp); /* start over */
         return rc;
     }
-    if (rc >= 0) {
-        rc = s->port.sync(s->port.ctx, s->file);
-    }
-    if (rc >= 0) {
-        rc = s->port.rename(s->port.ctx, tmp, name);
-    }
-    return rc < 0 ? rc : s->port.sync_dir(s->port.ctx);
+    return rc < 0 ? rc : store_file_publish(&s->port, s->file, tmp, name);
 }
 
 int store_snapshot_receive_commit(struct store_snapshot_sink *s)

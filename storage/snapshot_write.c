@@ -157,13 +157,7 @@ int store_snapshot_commit(struct store_snapshot_writer *w)
         rc = trailer_write(w);
     }
     if (rc >= 0) {
-        rc = w->port.sync(w->port.ctx, w->file);
-    }
-    if (rc >= 0) {
-        rc = w->port.rename(w->port.ctx, tmp, name);
-    }
-    if (rc >= 0) {
-        rc = w->port.sync_dir(w->port.ctx);
+        rc = store_file_publish(&w->port, w->file, tmp, name);
     }
     store_snapshot_abort(w); /* removes the temporary name, which a success has used up */
     return rc;
