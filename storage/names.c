@@ -68,6 +68,34 @@ bool store_segment_name_parse(const char *name, uint64_t *ret_number)
     return true;
 }
 
+void store_past_name(uint64_t number, int64_t since_ms, char dst[STORE_NAME_BYTES])
+{
+    (void)snprintf(dst, STORE_NAME_BYTES, "past-%016" PRIx64 "-%" PRId64 ".seg", number, since_ms);
+}
+
+bool store_past_name_parse(const char *name, uint64_t *ret_number, int64_t *ret_since_ms)
+{
+    char again[STORE_NAME_BYTES];
+    char *end = NULL;
+    const char *at = name;
+    uint64_t since = 0;
+    if (!take_text(&at, "past-")) {
+        return false;
+    }
+    uint64_t number = strtoull(at, &end, 16);
+    at = end;
+    if (!take_text(&at, "-") || !take_number(&at, INT64_MAX, &since)) {
+        return false;
+    }
+    store_past_name(number, (int64_t)since, again);
+    if (strcmp(again, name) != 0) {
+        return false;
+    }
+    *ret_number = number;
+    *ret_since_ms = (int64_t)since;
+    return true;
+}
+
 bool store_snapshot_name_parse(const char *name, uint32_t *ret_shard, uint64_t *ret_index)
 {
     char again[STORE_NAME_BYTES];

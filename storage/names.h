@@ -16,6 +16,10 @@ enum { STORE_NAME_BYTES = 64 };
 void store_segment_name(uint64_t number, char dst[STORE_NAME_BYTES]);
 bool store_segment_name_parse(const char *name, uint64_t *ret_number);
 
+/* past-<number, 16 hexadecimal digits>-<when>.seg: a segment that nothing needs any more, kept as history since then (ms since 1970) */
+void store_past_name(uint64_t number, int64_t since_ms, char dst[STORE_NAME_BYTES]);
+bool store_past_name_parse(const char *name, uint64_t *ret_number, int64_t *ret_since_ms);
+
 /* snap-<shard>-<index>.snap; while it is written .snap.tmp; while it is received snap-<shard>-<index>-<term>.recv.tmp */
 void store_snapshot_name(uint32_t shard, uint64_t index, char dst[STORE_NAME_BYTES]);
 void store_snapshot_tmp_name(uint32_t shard, uint64_t index, char dst[STORE_NAME_BYTES]);

@@ -13,6 +13,12 @@
 
 enum { SCAN_LIST_ATTEMPTS = 20, SCAN_REFRESH_ATTEMPTS = 200 };
 
+struct segment_info {
+    bool known, wanted;
+    struct store_segment segment;
+    struct store_segment_shard *shards;
+};
+
 struct scan {
     const struct store_port *port;
     const struct store_visit *visit;
@@ -24,7 +30,14 @@ struct scan {
     } * shards; /* the snapshot the log relies on, by shard */
     size_t shard_count;
     bool any_snapshot;
-    int result; /* the worst so far: OK, TRUNCATED, CORRUPT */
+    struct scan_bad {
+        uint32_t shard;
+        uint64_t index;
+    } * bad; /* snapshots that are damaged */
+    size_t bad_count;
+    bool live_damage;           /* of what a node needs to start */
+    struct segment_info *infos; /* of the walks, when somebody chooses among them */
+    int result;                 /* the worst so far: OK, TRUNCATED, CORRUPT */
 };
 
 /* ---- damage --------------------------------------------------------------------------------------------------------------- */
@@ -51,6 +64,17 @@ static void damage(struct scan *s, bool torn, const char *file, uint64_t offset,
 
 /* ---- snapshots ------------------------------------------------------------------------------------------------------------ */
 
+static int note_bad(struct scan *s, uint32_t shard, uint64_t index)
+{
+    struct scan_bad *bad = reallocarray(s->bad, s->bad_count + 1, sizeof(*bad));
+    if (bad == NULL) {
+        return MUSTER_E_LIMIT;
+    }
+    s->bad = bad;
+    s->bad[s->bad_count++] = (struct scan_bad){shard, index};
+    return MUSTER_E_OK;
+}
+
 static int scan_snapshot(struct scan *s, const char *name, uint32_t shard, uint64_t index)
 {
     struct store_snapshot_meta meta;
@@ -71,7 +95,7 @@ static int scan_snapshot(struct scan *s, const char *name, uint32_t shard, uint6
     if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
         damage(s, false, name, offset,
                rc == MUSTER_E_CORRUPT ? "the snapshot is damaged" : "the snapshot has a version that this release does not know");
-        return MUSTER_E_OK;
+        return note_bad(s, shard, index);
     }
     return rc;
 }
@@ -88,7 +112,7 @@ static int scan_snapshots(struct scan *s)
         uint64_t index = 0;
         if (store_snapshot_name_parse(names.names[i], &shard, &index)) {
             s->any_snapshot = true;
-            rc = scan_snapshot(s, names.names[i], shard, index);
+            rc = s->visit->skip_snapshots ? MUSTER_E_OK : scan_snapshot(s, names.names[i], shard, index);
         }
     }
     store_name_list_free(&names);
@@ -115,7 +139,12 @@ static int check_relied_on(struct scan *s)
             char name[STORE_NAME_BYTES];
             store_snapshot_name((uint32_t)shard, s->shards[shard].snapshot_index, name);
             damage(s, false, name, 0, "the snapshot that the log builds on is missing");
+            s->live_damage = true;
         }
+    }
+    for (size_t i = 0; i < s->bad_count; i++) {
+        bool old = s->bad[i].shard < s->shard_count && s->bad[i].index < s->shards[s->bad[i].shard].snapshot_index;
+        s->live_damage = s->live_damage || !old;
     }
     store_name_list_free(&names);
     return rc;
@@ -134,13 +163,29 @@ static void close_walks(struct scan *s)
 {
     for (size_t i = 0; i < s->walk_count; i++) {
         store_walk_close(&s->walks[i], s->port);
+        if (s->infos != NULL) {
+            free(s->infos[i].shards);
+        }
     }
     free(s->walks);
+    free(s->infos);
     s->walks = NULL;
+    s->infos = NULL;
     s->walk_count = 0;
 }
 
-/* Opens all segments that are listed. NOT_FOUND: one was removed in between. */
+/* A segment that became history between two looks at the folder is there once. */
+static bool is_open(const struct scan *s, uint64_t number)
+{
+    for (size_t i = 0; i < s->walk_count; i++) {
+        if (s->walks[i].number == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Opens all segments that are listed. NOT_FOUND: one was removed or renamed in between. */
 static int open_listed(struct scan *s)
 {
     struct name_list names;
@@ -154,8 +199,10 @@ static int open_listed(struct scan *s)
     }
     for (size_t i = 0; rc >= 0 && i < names.count; i++) {
         uint64_t number = 0;
-        if (store_segment_name_parse(names.names[i], &number)) {
-            rc = store_walk_open(&s->walks[s->walk_count], s->port, number);
+        int64_t since_ms = 0;
+        bool past = store_past_name_parse(names.names[i], &number, &since_ms);
+        if ((past || store_segment_name_parse(names.names[i], &number)) && !is_open(s, number)) {
+            rc = store_walk_open_as(&s->walks[s->walk_count], s->port, number, names.names[i]);
             s->walk_count += rc >= 0 ? 1 : 0;
         }
     }
@@ -168,14 +215,107 @@ static int open_listed(struct scan *s)
     return MUSTER_E_OK;
 }
 
+static bool is_past(const struct walk *w)
+{
+    uint64_t number;
+    int64_t since_ms;
+    return store_past_name_parse(w->name, &number, &since_ms);
+}
+
+/* History that does not reach to the log (an older program trimmed in between) is not of this log any more. */
+static void drop_cut_off(struct scan *s)
+{
+    size_t first = s->walk_count;
+    while (first > 0 &&
+           (first == s->walk_count || s->walks[first - 1].number + 1 == s->walks[first].number || !is_past(&s->walks[first - 1]))) {
+        first--;
+    }
+    for (size_t i = 0; i < first; i++) {
+        store_walk_close(&s->walks[i], s->port);
+    }
+    memmove(s->walks, s->walks + first, (s->walk_count - first) * sizeof(*s->walks));
+    s->walk_count -= first;
+}
+
+static bool has_gap(const struct scan *s)
+{
+    for (size_t i = 1; i < s->walk_count; i++) {
+        if (s->walks[i].number != s->walks[i - 1].number + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that changes while the folder is listed may be missed under both: a gap is looked at again before it is believed. */
 static int open_segments(struct scan *s)
 {
     int rc = MUSTER_E_NOT_FOUND;
-    for (int i = 0; rc == MUSTER_E_NOT_FOUND && i < SCAN_LIST_ATTEMPTS; i++) {
+    for (int i = 0; (rc == MUSTER_E_NOT_FOUND || (rc >= 0 && has_gap(s))) && i < SCAN_LIST_ATTEMPTS; i++) {
+        close_walks(s);
         rc = open_listed(s);
+    }
+    if (rc >= 0) {
+        drop_cut_off(s);
     }
     return rc;
 }
+
+/* ---- who is wanted ---- */
+
+static int peek(struct scan *s, size_t at)
+{
+    struct segment_info *info = &s->infos[at];
+    struct segment_header header;
+    struct batch_header first;
+    struct buf body;
+    buf_init(&body, 0);
+    int rc = store_walk_peek(&s->walks[at], s->port, &header, &first, &body);
+    if (rc >= 0) {
+        info->shards = calloc((size_t)first.record_count + 1, sizeof(*info->shards));
+        rc = info->shards == NULL ? MUSTER_E_LIMIT : rc;
+    }
+    size_t used = 0;
+    uint32_t count = 0;
+    for (; rc >= 0 && count < first.record_count; count++) {
+        struct store_record rec;
+        struct store_checkpoint c;
+        int len = store_record_decode(body.ptr + used, body.len - used, &rec, &c);
+        if (len < 0 || rec.kind != STORE_CHECKPOINT || rec.shard != count) {
+            break;
+        }
+        info->shards[count] = (struct store_segment_shard){c.last_index, c.snapshot_index};
+        used += (size_t)len;
+    }
+    buf_fini(&body);
+    if (rc < 0) {
+        return rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc; /* told when it is read */
+    }
+    info->known = count == first.record_count;
+    info->segment = (struct store_segment){header.number, header.first_sequence, header.bytes, false, 0, count, info->shards};
+    info->segment.past = store_past_name_parse(s->walks[at].name, &header.number, &info->segment.since_ms);
+    return MUSTER_E_OK;
+}
+
+static int choose(struct scan *s)
+{
+    if (s->visit->wanted == NULL) {
+        return MUSTER_E_OK;
+    }
+    s->infos = calloc(s->walk_count + 1, sizeof(*s->infos));
+    int rc = s->infos == NULL ? MUSTER_E_LIMIT : MUSTER_E_OK;
+    for (size_t i = 0; rc >= 0 && i < s->walk_count; i++) {
+        rc = peek(s, i);
+    }
+    for (size_t i = 0; rc >= 0 && i < s->walk_count; i++) {
+        struct segment_info *info = &s->infos[i];
+        const struct segment_info *next = i + 1 < s->walk_count && info[1].known ? &info[1] : NULL;
+        info->wanted = !info->known || s->visit->wanted(s->visit->ctx, &info->segment, next != NULL ? &next->segment : NULL);
+    }
+    return rc;
+}
+
+/* ---- reading them ---- */
 
 static int note_record(struct scan *s, const struct store_record *r)
 {
@@ -269,27 +409,42 @@ static int scan_segment(struct scan *s, struct walk *w, bool newest)
     return MUSTER_E_OK;
 }
 
-/* CORRUPT: damage has been told and nothing behind it is shown. */
+static int load_segment(struct scan *s, struct walk *w, const struct walk *before)
+{
+    int rc = store_walk_load(w, s->port);
+    if (rc >= 0 && before != NULL && !store_walk_follows(w, before)) {
+        rc = MUSTER_E_CORRUPT;
+    }
+    if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
+        damage(s, false, w->name, 0, w->reason);
+        return MUSTER_E_CORRUPT;
+    }
+    return rc;
+}
+
+/* CORRUPT: damage has been told, and nothing behind it is shown. Damage in history leaves a gap instead. */
 static int scan_segments(struct scan *s)
 {
-    int rc = MUSTER_E_OK;
-    for (size_t i = 0; rc >= 0 && i < s->walk_count; i++) {
+    const struct walk *before = NULL; /* the neighbour, when it was read to its end */
+    for (size_t i = 0; i < s->walk_count; i++) {
         struct walk *w = &s->walks[i];
-        rc = store_walk_load(w, s->port);
-        if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
-            damage(s, false, w->name, 0, w->reason);
-            return MUSTER_E_CORRUPT;
+        if (s->infos != NULL && !s->infos[i].wanted) {
+            before = NULL;
+            continue;
         }
-        if (rc >= 0 && i > 0 && !store_walk_follows(w, &s->walks[i - 1])) {
-            damage(s, false, w->name, 0, w->reason);
-            return MUSTER_E_CORRUPT;
-        }
+        int rc = load_segment(s, w, before);
         if (rc >= 0) {
             rc = scan_segment(s, w, i + 1 == s->walk_count);
         }
         store_walk_unload(w);
+        bool gap = rc == MUSTER_E_CORRUPT && is_past(w);
+        if (rc < 0 && !gap) {
+            s->live_damage = true;
+            return rc;
+        }
+        before = gap ? NULL : w;
     }
-    return rc;
+    return MUSTER_E_OK;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------------- */
@@ -301,6 +456,7 @@ static int check_log_missing(struct scan *s)
     int rc = store_identity_load(s->port, &identity, &begun);
     if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
         damage(s, false, STORE_IDENTITY_NAME, 0, "the identity file is damaged");
+        s->live_damage = true;
         rc = MUSTER_E_OK;
     }
     if (rc < 0 && rc != MUSTER_E_NOT_FOUND) {
@@ -310,6 +466,7 @@ static int check_log_missing(struct scan *s)
         char name[STORE_NAME_BYTES];
         store_segment_name(1, name);
         damage(s, false, name, 0, "the folder was in use and its log is missing");
+        s->live_damage = true;
     }
     return MUSTER_E_OK;
 }
@@ -326,6 +483,9 @@ int store_scan(const struct store_port *port, const struct store_visit *visit, s
         rc = check_log_missing(&s);
     }
     if (rc >= 0) {
+        rc = choose(&s);
+    }
+    if (rc >= 0) {
         rc = scan_segments(&s);
     }
     if (rc >= 0) {
@@ -333,6 +493,8 @@ int store_scan(const struct store_port *port, const struct store_visit *visit, s
     }
     close_walks(&s);
     free(s.shards);
+    free(s.bad);
+    report->only_past = s.result == MUSTER_E_CORRUPT && !s.live_damage;
     if (rc < 0 && rc != MUSTER_E_CORRUPT) {
         (void)snprintf(report->text, sizeof(report->text), "the data folder cannot be read: %s", muster_strerror(rc));
         return rc;

@@ -10,10 +10,17 @@
 
 int store_walk_open(struct walk *w, const struct store_port *port, uint64_t number)
 {
+    char name[STORE_NAME_BYTES];
+    store_segment_name(number, name);
+    return store_walk_open_as(w, port, number, name);
+}
+
+int store_walk_open_as(struct walk *w, const struct store_port *port, uint64_t number, const char *name)
+{
     memset(w, 0, sizeof(*w));
     buf_init(&w->data, 0);
     w->number = number;
-    store_segment_name(number, w->name);
+    (void)snprintf(w->name, sizeof(w->name), "%s", name);
     int rc = port->open(port->ctx, w->name, false, false, &w->file);
     if (rc < 0) {
         w->file = -1;
@@ -44,6 +51,33 @@ int store_walk_load(struct walk *w, const struct store_port *port)
     w->at = SEGMENT_HEADER_BYTES;
     w->sequence = w->header.first_sequence;
     return MUSTER_E_OK;
+}
+
+int store_walk_peek(const struct walk *w, const struct store_port *port, struct segment_header *ret_header, struct batch_header *ret_first,
+                    struct buf *out)
+{
+    uint8_t head[SEGMENT_HEADER_BYTES + BATCH_HEADER_BYTES];
+    int rc = store_file_read(port, w->file, 0, head, sizeof(head));
+    if (rc >= 0) {
+        rc = store_segment_decode(head, SEGMENT_HEADER_BYTES, ret_header);
+    }
+    if (rc < 0) {
+        return rc == MUSTER_E_TRUNCATED ? MUSTER_E_CORRUPT : rc;
+    }
+    if (!store_batch_header_decode(head + SEGMENT_HEADER_BYTES, BATCH_HEADER_BYTES, ret_header->salt, ret_first) ||
+        ret_first->body_bytes > (UINT16_MAX + 1) * (uint32_t)CHECKPOINT_RECORD_BYTES) {
+        return MUSTER_E_CORRUPT;
+    }
+    size_t bytes = BATCH_HEADER_BYTES + (size_t)ret_first->body_bytes;
+    uint8_t *batch = buf_add(out, bytes);
+    rc = batch == NULL ? MUSTER_E_LIMIT : store_file_read(port, w->file, SEGMENT_HEADER_BYTES, batch, bytes);
+    if (rc == MUSTER_E_TRUNCATED || (rc >= 0 && !store_batch_decode(batch, bytes, ret_header->salt, ret_first))) {
+        return MUSTER_E_CORRUPT;
+    }
+    if (rc >= 0) {
+        buf_drop_front(out, BATCH_HEADER_BYTES);
+    }
+    return rc;
 }
 
 void store_walk_unload(struct walk *w)

@@ -32,8 +32,13 @@ struct walk_batch {
 
 /* Opens the segment's file, which stays open until close: removing it then does no harm. NOT_FOUND, IO. */
 int store_walk_open(struct walk *w, const struct store_port *port, uint64_t number);
+/* The same of a file that has another name than segments have. */
+int store_walk_open_as(struct walk *w, const struct store_port *port, uint64_t number, const char *name);
 /* Reads it whole. CORRUPT and VERSION with the reason set, IO, LIMIT (no memory). */
 int store_walk_load(struct walk *w, const struct store_port *port);
+/* Its header and the body of its first batch, the checkpoints, at the end of out, and nothing more. CORRUPT, VERSION, IO, LIMIT. */
+int store_walk_peek(const struct walk *w, const struct store_port *port, struct segment_header *ret_header, struct batch_header *ret_first,
+                    struct buf *out);
 void store_walk_unload(struct walk *w); /* gives the memory back; the header, the sequence and the last batch's header stay */
 void store_walk_close(struct walk *w, const struct store_port *port);
 enum walk_step store_walk_next(struct walk *w, struct walk_batch *ret);

@@ -95,6 +95,7 @@ struct store_report {                    /* for log lines, metrics, error texts 
     bool torn_tail;                      /* a bad last batch was dropped */
     uint64_t torn_offset; char torn_file[64];
     uint64_t corrupt_offset; char corrupt_file[64];      /* set with CORRUPT */
+    bool only_past;                      /* offline reader: what is damaged is history, and the node starts all the same */
     char text[1024];                      /* what is wrong and what to do, for people */
 };
 
@@ -190,14 +191,27 @@ void store_backup_close(struct store_backup_reader *r);
 
 /* ---- offline reader: reads a folder without changing, locking or creating anything ------------------------------------- */
 
+/* A segment as its first batch says: where each shard stood when it was begun. */
+struct store_segment {
+    uint64_t number, first_sequence, bytes;
+    bool past;                           /* kept as history: no node needs it to start */
+    int64_t since_ms;                    /* since when, wall clock, in ms since 1970 */
+    uint32_t shard_count;
+    const struct store_segment_shard { uint64_t last_index, snapshot_index; } *shards;  /* the newest entry before this segment; the snapshot in use */
+};
 struct store_visit {
     void *ctx;
     void (*batch)(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records);
     void (*record)(void *ctx, const struct store_record *record);        /* every record in log order, erased ones included */
     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta);
     void (*damage)(void *ctx, bool torn_tail, const char *file, uint64_t offset, const char *text);
+    /* NULL: every segment is read. Else: whether this one is, asked of all before the first is read; next: the one behind it, NULL for the newest and when that one
+     * cannot be told. Between two that are not neighbours nothing is said of what is missing. */
+    bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next);
+    bool skip_snapshots;                 /* they are not looked at */
 };
-/* 0: clean; TRUNCATED: torn tail; CORRUPT: damage, everything before it was shown. */
+/* 0: clean; TRUNCATED: torn tail; CORRUPT: damage, everything before it was shown. History is read first. Damage in it ends with its segment: what is behind is shown,
+ * too, and report->only_past stays true as long as there is no other. */
 int store_scan(const struct store_port *port, const struct store_visit *visit, struct store_report *report);
 
 /* ---- writer: the log thread of a server -------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@ const struct cli_command *const cli_commands[] = {
     &command_topics_describe,   &command_topics_delete,      &command_topics_set_end,     &command_groups_list,
     &command_groups_describe,   &command_groups_delete,      &command_groups_coordinator, &command_streams_describe,
     &command_streams_topology,  &command_streams_initialize, &command_offsets_list,       &command_log_dump,
+    &command_log_follow,        &command_log_grep,           &command_log_stat,           &command_log_diff,
     &command_log_state,         &command_log_verify,         &command_snapshot_save,      &command_snapshot_verify,
     &command_snapshot_restore,  &command_cluster_recover,
 };

@@ -17,7 +17,8 @@ extern const struct cli_command command_groups_list, command_groups_describe, co
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_offsets_list;
 extern const struct cli_command command_snapshot_save, command_snapshot_verify, command_snapshot_restore, command_cluster_recover;
-extern const struct cli_command command_log_dump, command_log_verify, command_log_state;
+extern const struct cli_command command_log_dump, command_log_follow, command_log_grep, command_log_stat, command_log_diff,
+    command_log_verify, command_log_state;
 
 /* Of shard = hash(group id) % shards, in clusters that this program forms and reads. */
 enum { HASH_VERSION = 1 };

@@ -22,23 +22,66 @@ struct log_item {
     bool erased; /* a later entry took its place: it was never committed */
 };
 
-/* ---- printing ---- */
+/* The two clocks of a command, which stand at its start. false: it is too short for any. */
+bool log_item_times(const struct log_item *item, int64_t *ret_shard_clock_ms, int64_t *ret_wall_ms);
 
-struct log_filter {
-    struct str group; /* null: every group */
-    struct str type;  /* a record's name, in any case; null: every type */
-    int64_t shard;    /* -1: every shard */
-    int64_t from, to; /* indexes */
-    bool all;         /* erased entries, votes and terms, barriers, snapshots as well */
+/* ---- moments (log_time.c) ---- */
+
+int64_t log_wall_ms(void); /* this machine's clock */
+/* "2026-11-30T20:15:00.5Z", with +01:00, without a zone (UTC), down to a day alone; "15m", "2d ago"; "now". */
+bool log_time_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
+/* The option, if it is given; false with a message. */
+bool log_time_take(struct cli *cli, const char *name, int64_t *ret_ms);
+struct log_moment { /* --at: an index, or a time */
+    bool given, by_time;
+    int64_t index, wall_ms;
 };
-/* From --group, --type, --shard, --from, --to, --all. false with a message. */
+bool log_moment_take(struct cli *cli, struct log_moment *ret);
+
+/* ---- which records are asked for (log_filter.c) ---- */
+
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON, LOG_FORMAT_KAFKA };
+struct log_pattern; /* log_print.c */
+struct log_filter {
+    struct str group;               /* null: every group */
+    struct str type;                /* a record's name, in any case; null: every type */
+    struct str topic, member;       /* that the record mentions; empty: any */
+    int64_t shard;                  /* -1: every shard */
+    int64_t from, to;               /* indexes */
+    int64_t since_ms, until_ms;     /* wall clock of the node that wrote the entry; until 0: no end */
+    const struct log_pattern *grep; /* the record's line matches; NULL: any */
+    bool all;                       /* erased entries, votes and terms, barriers, snapshots as well */
+    enum log_format format;
+};
+/* From the options of those names, as far as the command has them. false with a message. */
 bool log_filter_take(struct cli *cli, struct log_filter *ret);
+bool log_filter_place(const struct log_filter *f, uint32_t shard, uint64_t index);
+bool log_filter_time(const struct log_filter *f, int64_t wall_ms);
+/* Without a filter that only records can pass. */
+bool log_filter_bare(const struct log_filter *f);
+
+/* Records name most topics by their ids: those that the topic asked for has had. */
+enum { LOG_TOPIC_IDS_MAX = 64 };
+struct log_topic_ids {
+    struct uuid v[LOG_TOPIC_IDS_MAX];
+    size_t count;
+};
+void log_topic_ids_add(struct log_topic_ids *ids, struct uuid id);
+/* From the catalogue's records, as they pass. */
+void log_topic_ids_learn(struct log_topic_ids *ids, struct str topic, struct record record, struct arena *arena);
+/* cause NULL: not known. */
+bool log_filter_record(const struct log_filter *f, const struct log_topic_ids *ids, struct record record,
+                       const struct log_entry_cause *cause, struct arena *arena);
+
+/* ---- printing ---- */
 
 struct log_printer {
     struct cli *cli;
     struct log_filter filter;
+    struct log_topic_ids topic_ids;
     struct arena scratch; /* cleared with each item */
     bool header_done;
+    int64_t kafka_shard; /* the one that is being dumped in Kafka's form; -1: none yet */
     uint64_t printed;
     bool unreadable; /* an entry was no entry */
 };
@@ -55,6 +98,14 @@ void log_print_record(struct log_printer *p, uint32_t shard, struct record recor
 /* Whether the filter lets a whole group through, which has no type. */
 bool log_printer_takes_group(const struct log_printer *p, struct str group);
 
+/* A command in the form of `kafka-dump-log --offsets-decoder`: a line for the batch, one for each record of `entry` that `takes` (log_kafka.c). */
+void log_kafka_print(struct log_printer *p, const struct log_item *item, const struct log_entry *entry,
+                     bool (*takes)(struct log_printer *p, const struct log_entry *entry, int32_t record));
+
+/* Extended regular expressions of POSIX. NULL with a message. */
+const struct log_pattern *log_pattern_new(struct cli *cli, const char *text, bool any_case);
+void log_pattern_free(const struct log_pattern *pattern);
+
 /* ---- one record as text (log_text.c) ---- */
 
 /* "OffsetCommit group=g topic=t partition=3 : offset=17 ..."; "tombstone" for no value; what is opaque is decoded where it can be. Fields that
@@ -66,8 +117,9 @@ void log_record_json(struct record record, struct arena *arena, struct buf *out)
 struct str log_record_group(struct record record, struct arena *arena);
 /* Its type's name, "type 123" for an unknown one. */
 struct str log_record_type(struct record record, struct arena *arena);
-const char *log_member_state(int8_t state);       /* of StreamsGroupCurrentMemberAssignment */
-const char *log_consumer_state(int8_t state);     /* of ConsumerGroupCurrentMemberAssignment */
+const char *log_member_state(int8_t state);                        /* of StreamsGroupCurrentMemberAssignment */
+const char *log_consumer_state(int8_t state);                      /* of ConsumerGroupCurrentMemberAssignment */
+size_t log_value_size(uint8_t kind, const struct wire_type *type); /* of the C value of a kind that is no array */
 const char *log_topology_problem(int8_t problem); /* of StreamsGroupMetadata: the status code that members are told, in words */
 
 /* ---- consumer groups and streams groups as their records make them (log_groups.c, log_consumer.c, log_streams.c) ---- */
@@ -99,19 +151,27 @@ void log_groups_json(const struct log_groups *g, const char *name, json_t *group
 
 /* ---- a data folder ---- */
 
-/* Which entries of a folder were erased by later ones, found by a first pass. An entry is named by its batch and its place in it. */
+/* Which entries of a folder were erased by later ones, found by a first pass: it remembers where a shard's log turned back, not what was there, so that memory does not grow
+ * with the log. */
+struct log_place { /* a record's batch, and its place in it */
+    uint64_t sequence;
+    uint32_t place;
+};
+struct log_erasure {
+    uint64_t index;         /* entries from here on, */
+    struct log_place place; /* if they stand before it, are void */
+};
 struct log_erased {
-    struct log_place {
-        uint64_t sequence;
-        uint32_t place;
-    } * v;
+    struct log_erasure *v;
     size_t count, cap;
+    uint64_t last; /* index of the newest entry */
 };
 
 struct log_folder {
     bool borrowed; /* the port is the caller's */
     struct store_port port;
-    struct log_erased erased;
+    struct log_erased *erased; /* by shard */
+    size_t shard_count;
     struct store_report report;
     struct { /* of the pass */
         uint64_t sequence;
@@ -124,6 +184,8 @@ struct log_folder {
 };
 /* CLI_OK or an exit code, said. The folder is opened for reading only. */
 int log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
+/* What --data names, or, without it, the log files of a live node, read through it (log_remote.c). */
+int log_source_open(struct cli *cli, struct log_folder *ret);
 /* The same on another port; it stays the caller's. */
 int log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
 void log_folder_close(struct log_folder *f);
@@ -131,12 +193,18 @@ void log_folder_close(struct log_folder *f);
 int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
                     void (*state)(void *ctx, const struct store_record *record),
                     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx);
+/* The record at *at in a run of a snapshot, and the place of the next one; false: there is no whole one. */
+bool log_run_next(struct bytes run, size_t *at, struct record *ret);
+/* The ids that the catalogue in the newest snapshot of shard 0 has for the topic; what comes later is learnt as it is read. */
+void log_folder_learn_topic(struct log_folder *f, struct str topic, struct log_topic_ids *ids);
 /* Says what was found wrong with the folder; the exit code. */
 int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
 
 /* ---- commands on a folder that is open (tests call them on folders they made) ---- */
 
 int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter);
+int log_stat_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t top);
+int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard);
 int log_verify_folder(struct cli *cli, struct log_folder *f);
 int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t at);
 /* Every shard as the log makes it: its last index, the newest term that the folder knows, its state. Shards of which nothing is there are left out. Calls `found`
@@ -148,7 +216,10 @@ struct log_shard {
 };
 int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
                       void *ctx);
-/* A live node (log_live.c). */
+/* What is new in the folder of a running node, as it comes (log_follow.c). Ends when the output does. */
+int log_follow_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, bool from_end);
+/* A live node (log_live.c). filter->from LOG_FROM_END: what comes behind its present end. */
+#define LOG_FROM_END INT64_MAX
 int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow);
 
 #endif

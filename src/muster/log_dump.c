@@ -1,10 +1,9 @@
-/* log_dump.c: muster log dump, verify, state. */
+/* log_dump.c: muster log dump, follow, grep: the records of the log as they stand there. */
 #include "commands.h"
 #include "log.h"
+#include "log_options.h"
 
 #include <string.h>
-
-/* ---- dump ---- */
 
 static void show_item(void *ctx, const struct log_item *item)
 {
@@ -25,6 +24,7 @@ int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filt
 {
     struct log_printer printer;
     log_printer_init(&printer, cli, filter);
+    log_folder_learn_topic(f, filter->topic, &printer.topic_ids);
     int scanned = log_folder_scan(f, show_item, show_state, show_snapshot, &printer);
     int code = log_folder_judge(cli, f, scanned);
     if (printer.unreadable && code != CLI_CORRUPT) {
@@ -37,54 +37,46 @@ int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filt
     return code;
 }
 
-static int run_dump(struct cli *cli)
+/* From the folder or the live node that the command line names. */
+static int show(struct cli *cli, const struct log_filter *filter, bool follow)
 {
-    struct log_filter filter;
     struct log_folder folder;
     const char *data = cli_text(cli, "data");
-    bool follow = cli_flag(cli, "follow");
-    if (!log_filter_take(cli, &filter)) {
-        return CLI_USAGE;
-    }
     if (data == NULL) {
-        return log_dump_live(cli, &filter, follow);
+        return log_dump_live(cli, filter, follow);
     }
     if (follow || cli_text(cli, "bootstrap") != NULL) {
         return cli_fail(cli, CLI_USAGE, "--data reads a folder; --bootstrap and --follow go with a live node");
     }
     int code = log_folder_open(cli, data, &folder);
     if (code == CLI_OK) {
-        code = log_dump_folder(cli, &folder, &filter);
+        code = log_dump_folder(cli, &folder, filter);
         log_folder_close(&folder);
     }
     return code;
 }
 
-#define OPTION_DATA                                                                                                                        \
-    {                                                                                                                                      \
-        "data", "DIR", "the data folder (muster.data.dir) of a node, stopped or running; it is only read"                                  \
-    }
-#define OPTION_GROUP                                                                                                                       \
-    {                                                                                                                                      \
-        "group", "GROUP", "only records of the group, and what requests for it caused"                                                     \
-    }
-#define OPTION_TYPE                                                                                                                        \
-    {                                                                                                                                      \
-        "type", "TYPE", "only records of that type: OffsetCommit, ClassicGroup, Topic, ... in any case"                                    \
-    }
-#define OPTION_SHARD                                                                                                                       \
-    {                                                                                                                                      \
-        "shard", "N", "only that shard"                                                                                                    \
-    }
+/* ---- dump ---- */
+
+static int run_dump(struct cli *cli)
+{
+    struct log_filter filter;
+    return log_filter_take(cli, &filter) ? show(cli, &filter, cli_flag(cli, "follow")) : CLI_USAGE;
+}
 
 static const struct cli_option dump_options[] = {
     OPTION_DATA,
     OPTION_GROUP,
+    OPTION_TOPIC,
+    OPTION_MEMBER,
     OPTION_TYPE,
     OPTION_SHARD,
-    {"from", "INDEX", "only entries from that index on"},
-    {"to", "INDEX", "only entries up to that index"},
-    {"all", NULL, "also what is no record: barriers, terms and votes, snapshots; and entries that later ones erased"},
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_SINCE,
+    OPTION_UNTIL,
+    OPTION_ALL,
+    OPTION_FORMAT,
     {"follow", NULL, "go on with entries as they are committed, until interrupted (a live node)"},
 };
 
@@ -95,80 +87,102 @@ const struct cli_command command_log_dump = {
     .summary = "Shows the records of the log, each with the request that caused it.",
     .details =
         "From a data folder (--data) or from a live node (--bootstrap, the first that answers). One line for each record; with --json one\n"
-        "JSON object a line. TIME is the wall clock of the node that wrote the entry, RULE the rule that made the record; behind the "
+        "JSON object a line; with --format kafka as 'kafka-dump-log --offsets-decoder' prints them: the offset is the entry's index. SIZE "
+        "is\n"
+        "the entry's, in bytes; TIME is the wall clock of the node that wrote the entry, RULE the rule that made the record; behind the "
         "arrow\n"
         "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
         "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
         "shows committed entries that it still has in memory.\n"
-        "Exit code 1 when nothing is there of the --group or --type that was asked for, as grep has it. Damage: everything before it is\n"
-        "shown, then its place and kind on standard error, and exit code 4 or 5.",
+        "Exit code 1 when nothing is there of what was asked for, as grep has it. Damage: everything before it is shown, then its place\n"
+        "and kind on standard error, and exit code 4 or 5.",
     .options = dump_options,
     .option_count = COUNT_OF(dump_options),
     .run = run_dump};
 
-/* ---- verify ---- */
+/* ---- grep ---- */
 
-static int with_folder(struct cli *cli, struct log_folder *folder)
+static int run_grep(struct cli *cli)
 {
-    const char *data = cli_text(cli, "data");
-    return data == NULL ? cli_fail(cli, CLI_USAGE, "--data DIR is missing") : log_folder_open(cli, data, folder);
-}
-
-static int run_verify(struct cli *cli)
-{
-    struct log_folder folder;
-    int code = with_folder(cli, &folder);
-    if (code == CLI_OK) {
-        code = log_verify_folder(cli, &folder);
-        log_folder_close(&folder);
+    struct log_filter filter;
+    if (!log_filter_take(cli, &filter)) {
+        return CLI_USAGE;
     }
+    filter.grep = log_pattern_new(cli, cli->operands[0], cli_flag(cli, "ignore-case"));
+    int code = filter.grep != NULL ? show(cli, &filter, false) : CLI_USAGE;
+    log_pattern_free(filter.grep);
     return code;
 }
 
-static const struct cli_option verify_options[] = {
+static const struct cli_option grep_options[] = {
     OPTION_DATA,
+    OPTION_GROUP,
+    OPTION_TOPIC,
+    OPTION_MEMBER,
+    OPTION_TYPE,
+    OPTION_SHARD,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_SINCE,
+    OPTION_UNTIL,
+    OPTION_ALL,
+    OPTION_FORMAT,
+    {"ignore-case", NULL, "letters match in either case"},
 };
 
-const struct cli_command command_log_verify = {
+const struct cli_command command_log_grep = {
     .noun = "log",
-    .verb = "verify",
-    .operands = "",
-    .summary = "Verifies a data folder: every checksum, and the state that the log makes.",
+    .verb = "grep",
+    .operands = "PATTERN",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Shows the records whose line in 'log dump' matches a pattern.",
     .details =
-        "Reads every batch and snapshot, applies the entries to an empty state or to the oldest snapshot that they follow, and compares\n"
-        "the state's hash with the one each snapshot carries.",
-    .options = verify_options,
-    .option_count = COUNT_OF(verify_options),
-    .run = run_verify};
+        "PATTERN is an extended regular expression, as for 'grep -E'. It is looked for in what stands from RULE on: the rule, the record\n"
+        "with its fields, the request, its client and the client's reason; with --json and --format kafka too. Exit code 1: no match.",
+    .options = grep_options,
+    .option_count = COUNT_OF(grep_options),
+    .run = run_grep};
 
-/* ---- state ---- */
+/* ---- follow ---- */
 
-static int run_state(struct cli *cli)
+static int run_follow(struct cli *cli)
 {
     struct log_filter filter;
     struct log_folder folder;
-    int64_t at;
-    if (!log_filter_take(cli, &filter) || !cli_number(cli, "at", 1, INT64_MAX, INT64_MAX, &at)) {
+    const char *data = cli_text(cli, "data");
+    if (!log_filter_take(cli, &filter)) {
         return CLI_USAGE;
     }
-    int code = with_folder(cli, &folder);
+    bool from_end = cli_text(cli, "from") == NULL && cli_text(cli, "since") == NULL;
+    if (data == NULL) {
+        filter.from = from_end ? LOG_FROM_END : filter.from;
+        return log_dump_live(cli, &filter, true);
+    }
+    if (cli_text(cli, "bootstrap") != NULL) {
+        return cli_fail(cli, CLI_USAGE, "--data reads a folder; --bootstrap goes with a live node");
+    }
+    int code = log_folder_open(cli, data, &folder);
     if (code == CLI_OK) {
-        code = log_state_folder(cli, &folder, &filter, at);
+        code = log_follow_folder(cli, &folder, &filter, from_end);
         log_folder_close(&folder);
     }
     return code;
 }
 
-static const struct cli_option state_options[] = {
-    OPTION_DATA, OPTION_GROUP, OPTION_TYPE, OPTION_SHARD, {"at", "INDEX", "as of that index of the shard's log (its end)"},
+static const struct cli_option follow_options[] = {
+    OPTION_DATA, OPTION_GROUP, OPTION_TOPIC, OPTION_MEMBER, OPTION_TYPE, OPTION_SHARD, OPTION_FROM, OPTION_SINCE, OPTION_ALL, OPTION_FORMAT,
 };
 
-const struct cli_command command_log_state = {
+const struct cli_command command_log_follow = {
     .noun = "log",
-    .verb = "state",
+    .verb = "follow",
     .operands = "",
-    .summary = "Shows the state that the log makes: the live records as of an index.",
-    .details = "Give --group or --shard with --at: each shard counts its own indexes. Exit code 1 when nothing is there.",
-    .options = state_options,
-    .option_count = COUNT_OF(state_options),
-    .run = run_state};
+    .summary = "Shows records as they come, until interrupted.",
+    .details =
+        "Of a live node: entries as they are committed. Of the folder of a running node (--data): entries as they are written, which is\n"
+        "before they are committed; one that a later leader replaces has been shown all the same. Begins at the end, or with --from, "
+        "--since.",
+    .options = follow_options,
+    .option_count = COUNT_OF(follow_options),
+    .run = run_follow};

@@ -8,54 +8,62 @@
 
 /* ---- the first pass: who erases whom ---- */
 
-struct standing {
-    uint64_t index;
-    struct log_place place;
-};
-struct stack {
-    struct standing *v;
-    size_t count, cap;
-}; /* of one shard: entries that stand so far, indexes ascending */
-
 struct marking {
-    struct log_erased *erased;
-    struct stack *shards;
-    size_t shard_count;
+    struct log_folder *folder;
     uint64_t sequence;
     uint32_t place;
 };
 
-static void *grown(void *v, size_t *cap, size_t need, size_t size)
+static int compare_places(struct log_place a, struct log_place b)
 {
-    if (need <= *cap) {
-        return v;
+    if (a.sequence != b.sequence) {
+        return a.sequence < b.sequence ? -1 : 1;
     }
-    size_t wanted = *cap > 0 ? *cap * 2 : 64;
-    wanted = wanted > need ? wanted : need;
-    v = reallocarray(v, wanted, size);
-    MUSTER_CHECK(v != NULL);
-    *cap = wanted;
-    return v;
+    return (a.place > b.place) - (a.place < b.place);
 }
 
-static void erase_from(struct marking *m, struct stack *stack, uint64_t index)
+static struct log_erased *erased_of(struct log_folder *f, uint32_t shard)
 {
-    while (stack->count > 0 && stack->v[stack->count - 1].index >= index) {
-        m->erased->v = grown(m->erased->v, &m->erased->cap, m->erased->count + 1, sizeof(*m->erased->v));
-        m->erased->v[m->erased->count++] = stack->v[--stack->count].place;
+    if (shard >= f->shard_count) {
+        f->erased = reallocarray(f->erased, (size_t)shard + 1, sizeof(*f->erased));
+        MUSTER_CHECK(f->erased != NULL);
+        memset(f->erased + f->shard_count, 0, ((size_t)shard + 1 - f->shard_count) * sizeof(*f->erased));
+        f->shard_count = (size_t)shard + 1;
     }
+    return &f->erased[shard];
 }
 
-static struct stack *stack_of(struct marking *m, uint32_t shard)
+/* From here on every entry that stands before `place` with this index or a higher one is void. What an earlier one voided at or behind the same index,
+ * this one voids too: so the indexes ascend with the places, and the first one behind an entry decides. */
+static void add_erasure(struct log_erased *e, uint64_t index, struct log_place place)
 {
-    size_t had = m->shard_count;
-    if (shard >= had) {
-        m->shards = reallocarray(m->shards, (size_t)shard + 1, sizeof(*m->shards));
-        MUSTER_CHECK(m->shards != NULL);
-        memset(m->shards + had, 0, ((size_t)shard + 1 - had) * sizeof(*m->shards));
-        m->shard_count = (size_t)shard + 1;
+    while (e->count > 0 && e->v[e->count - 1].index >= index) {
+        e->count--;
     }
-    return &m->shards[shard];
+    if (e->count == e->cap) {
+        e->cap = e->cap > 0 ? e->cap * 2 : 16;
+        e->v = reallocarray(e->v, e->cap, sizeof(*e->v));
+        MUSTER_CHECK(e->v != NULL);
+    }
+    e->v[e->count++] = (struct log_erasure){index, place};
+}
+
+static bool is_erased(const struct log_folder *f, uint32_t shard, uint64_t index, struct log_place place)
+{
+    if (shard >= f->shard_count) {
+        return false;
+    }
+    const struct log_erased *e = &f->erased[shard];
+    size_t low = 0;
+    for (size_t high = e->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_places(e->v[middle].place, place) <= 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < e->count && e->v[low].index <= index;
 }
 
 static void mark_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
@@ -70,39 +78,25 @@ static void mark_record(void *ctx, const struct store_record *record)
 {
     struct marking *m = ctx;
     struct log_place place = {m->sequence, m->place++};
-    struct stack *stack = stack_of(m, record->shard);
+    struct log_erased *e = erased_of(m->folder, record->shard);
     if (record->kind == STORE_ENTRY) {
-        erase_from(m, stack, record->index);
-        stack->v = grown(stack->v, &stack->cap, stack->count + 1, sizeof(*stack->v));
-        stack->v[stack->count++] = (struct standing){record->index, place};
+        if (record->index <= e->last) {
+            add_erasure(e, record->index, place);
+        }
+        e->last = record->index;
     } else if (record->kind == STORE_SNAPSHOT && record->entry_type == 1) {
-        erase_from(m, stack, record->index + 1); /* those up to its index are what it holds, or a history that it replaced */
+        if (record->index < e->last) {
+            add_erasure(e, record->index + 1, place); /* those up to its index are what it holds, or a history that it replaced */
+        }
+        e->last = record->index;
     }
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct log_place *x = a;
-    const struct log_place *y = b;
-    if (x->sequence != y->sequence) {
-        return x->sequence < y->sequence ? -1 : 1;
-    }
-    return (x->place > y->place) - (x->place < y->place);
 }
 
 static int mark_erased(struct log_folder *f)
 {
-    struct marking m = {.erased = &f->erased};
-    struct store_visit visit = {.ctx = &m, .batch = mark_batch, .record = mark_record};
-    int rc = store_scan(&f->port, &visit, &f->report);
-    for (size_t i = 0; i < m.shard_count; i++) {
-        free(m.shards[i].v);
-    }
-    free(m.shards);
-    if (f->erased.count > 0) {
-        qsort(f->erased.v, f->erased.count, sizeof(*f->erased.v), compare_places);
-    }
-    return rc;
+    struct marking m = {.folder = f};
+    struct store_visit visit = {.ctx = &m, .batch = mark_batch, .record = mark_record, .skip_snapshots = true};
+    return store_scan(&f->port, &visit, &f->report);
 }
 
 /* ---- open ---- */
@@ -141,14 +135,24 @@ int log_folder_open_port(struct cli *cli, const struct store_port *port, struct 
     return first_pass(cli, ret);
 }
 
+int log_source_open(struct cli *cli, struct log_folder *ret)
+{
+    const char *data = cli_text(cli, "data");
+    return data == NULL ? cli_fail(cli, CLI_USAGE, "--data DIR is missing") : log_folder_open(cli, data, ret);
+}
+
 void log_folder_close(struct log_folder *f)
 {
     if (!f->borrowed && f->port.ctx != NULL) {
         store_port_posix_fini(&f->port);
     }
     f->port = (struct store_port){0};
-    free(f->erased.v);
-    f->erased = (struct log_erased){0};
+    for (size_t i = 0; i < f->shard_count; i++) {
+        free(f->erased[i].v);
+    }
+    free(f->erased);
+    f->erased = NULL;
+    f->shard_count = 0;
 }
 
 /* ---- the pass that shows ---- */
@@ -174,7 +178,7 @@ static void visit_record(void *ctx, const struct store_record *record)
     if (f->pass.item != NULL) {
         struct log_item item = {
             .shard = record->shard, .index = record->index, .term = record->term, .kind = record->entry_type, .payload = record->payload};
-        item.erased = f->erased.count > 0 && bsearch(&place, f->erased.v, f->erased.count, sizeof(*f->erased.v), compare_places) != NULL;
+        item.erased = is_erased(f, record->shard, record->index, place);
         f->pass.item(f->pass.ctx, &item);
     }
 }
@@ -199,6 +203,48 @@ int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct l
     return store_scan(&f->port, &visit, &f->report);
 }
 
+void log_folder_learn_topic(struct log_folder *f, struct str topic, struct log_topic_ids *ids)
+{
+    struct store_snapshot_meta meta;
+    struct store_snapshot_reader *reader = NULL;
+    struct arena arena;
+    struct bytes run = {NULL, 0};
+    if (str_is_empty(topic) || store_snapshot_open(&f->port, 0, 0, &meta, &reader) < 0) {
+        return;
+    }
+    arena_init(&arena, 0);
+    while (store_snapshot_next(reader, &run) == 0 && run.len > 0) {
+        struct record record;
+        for (size_t at = 0; log_run_next(run, &at, &record);) {
+            arena_clear(&arena);
+            log_topic_ids_learn(ids, topic, record, &arena);
+        }
+    }
+    arena_fini(&arena);
+    store_snapshot_close(reader);
+}
+
+bool log_run_next(struct bytes run, size_t *at, struct record *ret)
+{
+    size_t len = (size_t)run.len;
+    if (len - *at < 8) {
+        return false;
+    }
+    int32_t key_len = (int32_t)get_be32(run.ptr + *at);
+    if (key_len < 0 || (size_t)key_len > len - *at - 8) {
+        return false;
+    }
+    ret->key = (struct bytes){run.ptr + *at + 4, key_len};
+    *at += 4 + (size_t)key_len;
+    int32_t value_len = (int32_t)get_be32(run.ptr + *at);
+    if (value_len > 0 && (size_t)value_len > len - *at - 4) {
+        return false;
+    }
+    ret->value = (struct bytes){run.ptr + *at + 4, value_len};
+    *at += 4 + (value_len > 0 ? (size_t)value_len : 0);
+    return true;
+}
+
 int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned)
 {
     fflush(cli->out);
@@ -209,6 +255,12 @@ int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned)
         return cli_fail(cli, CLI_TORN, "torn tail: %s. Everything before it was read. A node that starts on this folder drops it.",
                         f->report.text);
     case MUSTER_E_CORRUPT:
+        if (f->report.only_past) {
+            return cli_fail(
+                cli, CLI_CORRUPT,
+                "damaged history: %s. Everything else was read. The node starts all the same: it needs none of it, and removes it in time.",
+                f->report.text);
+        }
         return cli_fail(cli, CLI_CORRUPT,
                         "damaged: %s. Everything before it was read. The node will refuse to start; rebuild it from the others.",
                         f->report.text);

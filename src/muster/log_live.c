@@ -15,6 +15,7 @@ struct live {
     struct log_printer printer;
     struct arena arena; /* of one answer */
     int64_t *next;      /* by shard: the index to ask for */
+    int64_t *ends;      /* what was committed when it was asked first */
     int32_t shard_count;
     bool more; /* the last answers brought something */
 };
@@ -28,10 +29,30 @@ static int choose_node(struct live *live)
     struct client_call call = {.key = API_KEY_CLUSTER_STATUS, .max_version = -1, .request = &request};
     int rc = client_any_call(&live->client, &call, &live->arena, &answer, &live->node);
     if (rc == 0) {
-        live->shard_count = ((const struct cluster_status_response *)answer)->shards.len;
+        const struct cluster_status_response *status = answer;
+        live->shard_count = status->shards.len;
         live->next = ARENA_NEW(&live->cli->arena, int64_t, live->shard_count);
+        live->ends = ARENA_NEW(&live->cli->arena, int64_t, live->shard_count);
+        for (int32_t i = 0; i < live->shard_count; i++) {
+            live->ends[i] = status->shards.v[i].commit_index;
+        }
     }
     return rc;
+}
+
+/* The topic's present id; those of its earlier lives are learnt from the log, as far as it reaches. */
+static void learn_topic(struct live *live)
+{
+    struct str topic = live->printer.filter.topic;
+    const struct metadata_response *metadata;
+    if (str_is_empty(topic) || client_metadata(&live->client, &topic, 1, &live->arena, &metadata) < 0) {
+        return;
+    }
+    for (int32_t i = 0; i < metadata->topics.len; i++) {
+        if (metadata->topics.v[i].error_code == 0) {
+            log_topic_ids_add(&live->printer.topic_ids, metadata->topics.v[i].topic_id);
+        }
+    }
 }
 
 static void say_missing(struct live *live, int32_t shard, int64_t first)
@@ -97,8 +118,9 @@ static int read_shards(struct live *live, bool follow)
 {
     const struct log_filter *filter = &live->printer.filter;
     for (int32_t shard = 0; shard < live->shard_count; shard++) {
-        live->next[shard] = filter->from > 1 ? filter->from : 1;
+        live->next[shard] = filter->from == LOG_FROM_END ? live->ends[shard] + 1 : filter->from > 1 ? filter->from : 1;
     }
+    live->printer.filter.from = filter->from == LOG_FROM_END ? 0 : filter->from;
     for (bool first_time = true;; first_time = false) {
         live->more = false;
         for (int32_t shard = 0; shard < live->shard_count; shard++) {
@@ -132,6 +154,7 @@ int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow)
     } else if (filter->shard >= live.shard_count) {
         code = cli_fail(cli, CLI_FAILED, "there is no shard %" PRId64 ": the cluster has %d", filter->shard, live.shard_count);
     } else {
+        learn_topic(&live);
         code = read_shards(&live, follow);
     }
     if (code == CLI_OK && live.printer.unreadable) {

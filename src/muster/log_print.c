@@ -3,68 +3,53 @@
 #include "out.h"
 
 #include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { RULE_WIDTH = 30 };
 
-/* ---- filter ---- */
+/* ---- patterns ---- */
 
-static bool known_type(struct cli *cli, const char *type)
+struct log_pattern {
+    regex_t compiled;
+};
+
+const struct log_pattern *log_pattern_new(struct cli *cli, const char *text, bool any_case)
 {
-    for (size_t i = 0; i < wire_record_count; i++) {
-        if (strcasecmp(wire_records[i].name, type) == 0) {
-            return true;
-        }
+    struct log_pattern *pattern = calloc(1, sizeof(*pattern));
+    MUSTER_CHECK(pattern != NULL);
+    int rc = regcomp(&pattern->compiled, text, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0));
+    if (rc != 0) {
+        char why[160];
+        (void)regerror(rc, &pattern->compiled, why, sizeof(why));
+        cli_say(cli, "'%s' is no pattern: %s", text, why);
+        free(pattern);
+        return NULL;
     }
-    struct str names = STR("");
-    for (size_t i = 0; i < wire_record_count; i++) {
-        names = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(names), i > 0 ? ", " : "", wire_records[i].name);
-    }
-    cli_say(cli, "'%s' is no record type; there are: %.*s", type, STR_ARG(names));
-    return false;
+    return pattern;
 }
 
-bool log_filter_take(struct cli *cli, struct log_filter *ret)
+void log_pattern_free(const struct log_pattern *pattern)
 {
-    *ret = (struct log_filter){.group = str_of(cli_text(cli, "group")), .type = str_of(cli_text(cli, "type")), .all = cli_flag(cli, "all")};
-    if (!str_is_null(ret->type) && !known_type(cli, ret->type.ptr)) {
-        return false;
+    struct log_pattern *own = (struct log_pattern *)(uintptr_t)pattern;
+    if (own != NULL) {
+        regfree(&own->compiled);
+        free(own);
     }
-    return cli_number(cli, "shard", 0, UINT16_MAX, -1, &ret->shard) && cli_number(cli, "from", 0, INT64_MAX, 0, &ret->from) &&
-           cli_number(cli, "to", 0, INT64_MAX, INT64_MAX, &ret->to);
 }
 
-static bool passes_place(const struct log_filter *f, uint32_t shard, uint64_t index)
+static bool pattern_finds(const struct log_pattern *pattern, struct str line)
 {
-    return (f->shard < 0 || f->shard == (int64_t)shard) && index >= (uint64_t)f->from && index <= (uint64_t)f->to;
-}
-
-/* Without a filter that only records can pass. */
-static bool passes_bare(const struct log_filter *f)
-{
-    return str_is_null(f->group) && str_is_null(f->type);
-}
-
-static bool passes_record(const struct log_filter *f, struct record record, const struct log_entry_cause *cause, struct arena *arena)
-{
-    if (!str_is_null(f->type)) {
-        struct str type = log_record_type(record, arena);
-        if (type.len != f->type.len || strncasecmp(type.ptr, f->type.ptr, (size_t)type.len) != 0) {
-            return false;
-        }
-    }
-    if (str_is_null(f->group) || (cause != NULL && str_eq(cause->group_id, f->group))) {
-        return true;
-    }
-    return str_eq(log_record_group(record, arena), f->group);
+    regmatch_t whole = {.rm_so = 0, .rm_eo = line.len > 0 ? line.len : 0};
+    return regexec(&pattern->compiled, line.ptr, 1, &whole, REG_STARTEND) == 0;
 }
 
 /* ---- lines ---- */
 
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter)
 {
-    *p = (struct log_printer){.cli = cli, .filter = *filter};
+    *p = (struct log_printer){.cli = cli, .filter = *filter, .kafka_shard = -1};
     arena_init(&p->scratch, 0);
 }
 
@@ -76,7 +61,8 @@ void log_printer_fini(struct log_printer *p)
 static void print_header(struct log_printer *p)
 {
     if (!p->header_done && !p->cli->json) {
-        fprintf(p->cli->out, "%5s %9s %5s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "TIME", RULE_WIDTH, "RULE", "RECORD <- REQUEST");
+        fprintf(p->cli->out, "%5s %9s %5s %6s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "SIZE", "TIME", RULE_WIDTH, "RULE",
+                "RECORD <- REQUEST");
     }
     p->header_done = true;
 }
@@ -108,8 +94,9 @@ static void print_line(struct log_printer *p, const struct log_item *item, struc
     struct str request = request_text(cause, &p->scratch);
     int blanks = RULE_WIDTH - out_width(rule);
     print_header(p);
-    fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 "  %-24.*s  %.*s%*s  %s%.*s%.*s\n", item->shard, item->index, item->term,
-            STR_ARG(time), STR_ARG(rule), blanks > 0 ? blanks : 0, "", item->erased ? "(erased) " : "", STR_ARG(record), STR_ARG(request));
+    fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 " %6d  %-24.*s  %.*s%*s  %s%.*s%.*s\n", item->shard, item->index, item->term,
+            item->payload.len > 0 ? item->payload.len : 0, STR_ARG(time), STR_ARG(rule), blanks > 0 ? blanks : 0, "",
+            item->erased ? "(erased) " : "", STR_ARG(record), STR_ARG(request));
     p->printed++;
 }
 
@@ -139,6 +126,7 @@ static void begin_json(struct buf *out, const struct log_item *item)
     buf_init(out, 0);
     snprintf(text, sizeof(text), "{\"shard\":%" PRIu32 ",\"index\":%" PRIu64 ",\"term\":%" PRIu64, item->shard, item->index, item->term);
     put(out, text);
+    put_number(out, "bytes", item->payload.len > 0 ? item->payload.len : 0);
 }
 
 static void end_json(struct log_printer *p, struct buf *out)
@@ -167,6 +155,9 @@ static void put_cause(struct buf *out, const struct log_entry_cause *cause)
 /* A line about something that is no record. */
 static void print_bare(struct log_printer *p, const struct log_item *item, const char *kind, struct str text)
 {
+    if (p->filter.format == LOG_FORMAT_KAFKA) {
+        return; /* its form has no place for them */
+    }
     if (!p->cli->json) {
         print_line(p, item, STR("-"), NULL, text);
         return;
@@ -196,6 +187,48 @@ static void print_record_json(struct log_printer *p, const struct log_item *item
     end_json(p, &out);
 }
 
+/* The line of a record without its place and time: what a pattern is looked for in. */
+static bool pattern_passes(struct log_printer *p, const struct log_entry *entry, const struct log_entry_cause *cause, struct record record)
+{
+    if (p->filter.grep == NULL) {
+        return true;
+    }
+    struct str text = log_record_text(record, entry->wall_ms, &p->scratch);
+    struct str rule = cause != NULL ? out_text(cause->rule, &p->scratch) : STR("-");
+    struct str line = arena_printf(&p->scratch, "%.*s  %.*s%.*s", STR_ARG(rule), STR_ARG(text), STR_ARG(request_text(cause, &p->scratch)));
+    return pattern_finds(p->filter.grep, line);
+}
+
+static const struct log_entry_cause *cause_of(const struct log_entry *entry, int32_t record)
+{
+    int32_t cause = entry->records.v[record].cause;
+    return cause >= 0 && cause < entry->causes.len ? &entry->causes.v[cause] : NULL;
+}
+
+static bool takes_record(struct log_printer *p, const struct log_entry *entry, int32_t i)
+{
+    struct record record = {entry->records.v[i].key, entry->records.v[i].value};
+    const struct log_entry_cause *cause = cause_of(entry, i);
+    log_topic_ids_learn(&p->topic_ids, p->filter.topic, record, &p->scratch);
+    return log_filter_record(&p->filter, &p->topic_ids, record, cause, &p->scratch) && pattern_passes(p, entry, cause, record);
+}
+
+static void print_records(struct log_printer *p, const struct log_item *item, const struct log_entry *entry)
+{
+    struct str time = out_time(entry->wall_ms, &p->scratch);
+    for (int32_t i = 0; i < entry->records.len; i++) {
+        struct record record = {entry->records.v[i].key, entry->records.v[i].value};
+        if (!takes_record(p, entry, i)) {
+            continue;
+        }
+        if (p->cli->json) {
+            print_record_json(p, item, entry, cause_of(entry, i), record);
+        } else {
+            print_line(p, item, time, cause_of(entry, i), log_record_text(record, entry->wall_ms, &p->scratch));
+        }
+    }
+}
+
 static void print_command(struct log_printer *p, const struct log_item *item)
 {
     struct log_entry entry;
@@ -204,33 +237,34 @@ static void print_command(struct log_printer *p, const struct log_item *item)
         p->unreadable = true;
         print_bare(p, item, "unreadable",
                    arena_printf(&p->scratch, "(unreadable entry of %d bytes: %s)", item->payload.len, muster_strerror(rc)));
+    } else if (!log_filter_time(&p->filter, entry.wall_ms)) {
         return;
+    } else if (p->filter.format == LOG_FORMAT_KAFKA) {
+        log_kafka_print(p, item, &entry, takes_record);
+    } else {
+        print_records(p, item, &entry);
     }
-    struct str time = out_time(entry.wall_ms, &p->scratch);
-    for (int32_t i = 0; i < entry.records.len; i++) {
-        const struct log_entry_entry_record *r = &entry.records.v[i];
-        const struct log_entry_cause *cause = r->cause >= 0 && r->cause < entry.causes.len ? &entry.causes.v[r->cause] : NULL;
-        struct record record = {r->key, r->value};
-        if (!passes_record(&p->filter, record, cause, &p->scratch)) {
-            continue;
-        }
-        if (p->cli->json) {
-            print_record_json(p, item, &entry, cause, record);
-        } else {
-            print_line(p, item, time, cause, log_record_text(record, entry.wall_ms, &p->scratch));
-        }
+}
+
+bool log_item_times(const struct log_item *item, int64_t *ret_shard_clock_ms, int64_t *ret_wall_ms)
+{
+    if (item->kind != LOG_COMMAND || item->payload.len < 16) {
+        return false;
     }
+    *ret_shard_clock_ms = (int64_t)get_be64(item->payload.ptr);
+    *ret_wall_ms = (int64_t)get_be64(item->payload.ptr + 8);
+    return true;
 }
 
 void log_print_item(struct log_printer *p, const struct log_item *item)
 {
     arena_clear(&p->scratch);
-    if (!passes_place(&p->filter, item->shard, item->index) || (item->erased && !p->filter.all)) {
+    if (!log_filter_place(&p->filter, item->shard, item->index) || (item->erased && !p->filter.all)) {
         return;
     }
     if (item->kind == LOG_COMMAND) {
         print_command(p, item);
-    } else if (passes_bare(&p->filter) && p->filter.all) {
+    } else if (log_filter_bare(&p->filter) && p->filter.all) {
         bool barrier = item->kind == LOG_BARRIER;
         print_bare(p, item, barrier ? "barrier" : "configuration", barrier ? STR("(barrier)") : STR("(configuration of the shard)"));
     }
@@ -239,7 +273,7 @@ void log_print_item(struct log_printer *p, const struct log_item *item)
 void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta *meta)
 {
     arena_clear(&p->scratch);
-    if (!passes_bare(&p->filter) && !p->filter.all) {
+    if (!log_filter_bare(&p->filter) && !p->filter.all) {
         return;
     }
     if (p->filter.shard >= 0 && p->filter.shard != (int64_t)meta->shard) {
@@ -253,7 +287,7 @@ void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta 
 void log_print_state(struct log_printer *p, const struct store_record *record)
 {
     arena_clear(&p->scratch);
-    if (!p->filter.all || !passes_bare(&p->filter) || (p->filter.shard >= 0 && p->filter.shard != (int64_t)record->shard)) {
+    if (!p->filter.all || !log_filter_bare(&p->filter) || (p->filter.shard >= 0 && p->filter.shard != (int64_t)record->shard)) {
         return;
     }
     struct log_item item = {.shard = record->shard, .index = record->index, .term = record->term};
@@ -271,7 +305,7 @@ void log_print_state(struct log_printer *p, const struct store_record *record)
 
 int log_printer_judge(const struct log_printer *p, int code)
 {
-    if (code != CLI_OK || p->printed > 0 || passes_bare(&p->filter)) {
+    if (code != CLI_OK || p->printed > 0 || log_filter_bare(&p->filter)) {
         return code;
     }
     return cli_fail(
@@ -282,7 +316,8 @@ int log_printer_judge(const struct log_printer *p, int code)
 void log_print_record(struct log_printer *p, uint32_t shard, struct record record)
 {
     arena_clear(&p->scratch);
-    if (!passes_record(&p->filter, record, NULL, &p->scratch)) {
+    log_topic_ids_learn(&p->topic_ids, p->filter.topic, record, &p->scratch);
+    if (!log_filter_record(&p->filter, &p->topic_ids, record, NULL, &p->scratch)) {
         return;
     }
     if (!p->cli->json) {

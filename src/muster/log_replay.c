@@ -315,15 +315,9 @@ int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void 
 
 static void print_run(struct log_groups *groups, const struct buf *run)
 {
-    size_t at = 0;
-    while (at + 8 <= run->len) {
-        int32_t key_len = (int32_t)get_be32(run->ptr + at);
-        struct bytes key = {run->ptr + at + 4, key_len};
-        at += 4 + (size_t)key_len;
-        int32_t value_len = (int32_t)get_be32(run->ptr + at);
-        struct bytes value = {run->ptr + at + 4, value_len};
-        at += 4 + (value_len > 0 ? (size_t)value_len : 0);
-        log_groups_record(groups, (struct record){key, value});
+    struct record record;
+    for (size_t at = 0; log_run_next((struct bytes){run->ptr, (int32_t)run->len}, &at, &record);) {
+        log_groups_record(groups, record);
     }
 }
 

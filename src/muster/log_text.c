@@ -195,7 +195,7 @@ static void put_plain(struct line *l, uint8_t kind, const struct wire_type *type
     }
 }
 
-static size_t size_of(uint8_t kind, const struct wire_type *type)
+size_t log_value_size(uint8_t kind, const struct wire_type *type)
 {
     static const size_t sizes[] = {
         [WIRE_BOOL] = sizeof(bool),
@@ -219,7 +219,8 @@ static void put_array(struct line *l, const struct wire_field *field, int16_t ve
     put(l, STR("["));
     for (int32_t i = 0; i < array->len; i++) {
         put(l, i == 0 ? STR("") : structs ? STR("; ") : STR(","));
-        put_plain(l, field->element, field->type, version, (const uint8_t *)array->v + (size_t)i * size_of(field->element, field->type));
+        put_plain(l, field->element, field->type, version,
+                  (const uint8_t *)array->v + (size_t)i * log_value_size(field->element, field->type));
     }
     put(l, STR("]"));
 }

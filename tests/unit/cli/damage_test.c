@@ -6,7 +6,27 @@
 
 static const struct log_filter everything = {.group = {NULL, -1}, .type = {NULL, -1}, .shard = -1, .from = 0, .to = INT64_MAX, .all = true};
 
-enum what { DUMP, VERIFY, STATE };
+enum what { DUMP, KAFKA, STAT, DIFF, VERIFY, STATE };
+
+static int read_folder(struct cli *cli, struct log_folder *f, enum what what)
+{
+    struct log_filter filter = everything;
+    switch (what) {
+    case KAFKA:
+        filter.format = LOG_FORMAT_KAFKA;
+        return log_dump_folder(cli, f, &filter);
+    case STAT:
+        return log_stat_folder(cli, f, &everything, 3);
+    case DIFF:
+        return log_diff_folders(cli, f, "one", f, "the same", -1);
+    case VERIFY:
+        return log_verify_folder(cli, f);
+    case STATE:
+        return log_state_folder(cli, f, &everything, INT64_MAX);
+    default:
+        return log_dump_folder(cli, f, &everything);
+    }
+}
 
 static struct run look(struct mem_disk *disk, enum what what)
 {
@@ -24,9 +44,7 @@ static struct run look(struct mem_disk *disk, enum what what)
     cli_begin(&cli, &r, false);
     int code = log_folder_open_port(&cli, &port, &f);
     if (code == CLI_OK) {
-        code = what == DUMP     ? log_dump_folder(&cli, &f, &everything)
-               : what == VERIFY ? log_verify_folder(&cli, &f)
-                                : log_state_folder(&cli, &f, &everything, INT64_MAX);
+        code = read_folder(&cli, &f, what);
         log_folder_close(&f);
     }
     cli_end(&cli, &r, code);
@@ -104,9 +122,11 @@ static void last_200_bytes_cut_anywhere(void **state)
         }
         int code = r.code;
         run_fini(&r);
-        r = look(disk, VERIFY);
-        assert_int_equal(r.code, code);
-        run_fini(&r);
+        for (enum what what = KAFKA; what <= VERIFY; what++) {
+            r = look(disk, what);
+            assert_int_equal(r.code, code);
+            run_fini(&r);
+        }
         mem_disk_free(disk);
     }
     assert_true(torn > 150);
@@ -125,7 +145,8 @@ static void one_byte_flipped_anywhere(void **state)
         assert_non_null(strstr(r.err, MADE_SEGMENT ", offset "));
         codes[r.code]++;
         run_fini(&r);
-        r = look(disk, STATE);
+        enum what what = at % 2 == 0 ? STATE : at % 4 == 1 ? STAT : DIFF;
+        r = look(disk, what);
         assert_true(r.code == CLI_TORN || r.code == CLI_CORRUPT);
         run_fini(&r);
         mem_disk_free(disk);

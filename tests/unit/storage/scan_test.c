@@ -79,7 +79,7 @@ static int scan(struct mem_disk *disk, struct seen *seen, struct store_report *r
     struct store_port port;
     struct mem_counts before;
     struct mem_counts after;
-    struct store_visit visit = {seen, see_batch, see_record, see_snapshot, see_damage};
+    struct store_visit visit = {.ctx = seen, .batch = see_batch, .record = see_record, .snapshot = see_snapshot, .damage = see_damage};
     if (seen->twin == NULL) {
         seen->twin = twin_new();
     }
@@ -374,7 +374,7 @@ static void a_batch_caught_half_written_is_read_again(void **state)
     for (size_t back = 1; back < 2 * 96; back++) { /* in the last batch, and in the one before with a good one behind it */
         struct half h = {.hide_from = end - back - 8, .hide_to = end - back + 1};
         struct seen seen = {.twin = twin_new()};
-        struct store_visit visit = {&seen, see_batch, see_record, see_snapshot, see_damage};
+        struct store_visit visit = {.ctx = &seen, .batch = see_batch, .record = see_record, .snapshot = see_snapshot, .damage = see_damage};
         mem_disk_port(b->disk, &h.real);
         struct store_port port = {
             .ctx = &h, .open = half_open, .close = half_close, .read = half_read, .size = half_size, .list = half_list};

@@ -1,0 +1,275 @@
+/* log_verbs_test.c: filters, patterns, Kafka's form, counting and comparing; and moments as people write them. */
+#include "run.h"
+
+#include "made.h"
+
+#include <jansson.h>
+
+struct fixture {
+    struct made made;
+    char dir[32]; /* the story, in a real folder */
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    made_init(&f->made);
+    made_story(&f->made);
+    made_close(&f->made);
+    made_folder(&f->made, f->dir);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    made_folder_remove(f->dir);
+    made_fini(&f->made);
+    free(f);
+    return 0;
+}
+
+/* ---- filters ---- */
+
+static void a_topic_is_found_by_name_id_and_in_subscriptions(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "dump", "--data", f->dir, "--topic", "orders", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(count_of(r.out, "  Topic Name=orders"), 1);
+    assert_int_equal(count_of(r.out, "OffsetCommit group=g topic=orders"), 3);
+    assert_int_equal(count_of(r.out, "ClassicMember "), 1);
+    assert_int_equal(count_of(r.out, "ClassicAssignment "), 1);
+    assert_null(strstr(r.out, "ClassicGroup"));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--topic", "payments", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    run_fini(&r);
+}
+
+static void a_member_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "dump", "--data", f->dir, "--member", "m1", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(count_of(r.out, "MemberId=m1"), 2);
+    assert_int_equal(count_of(r.out, "Leader=m1"), 1);
+    assert_int_equal(lines_of(r.out), 4);
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--member", "m1", "--topic", "orders", NULL);
+    assert_int_equal(lines_of(r.out), 3);
+    run_fini(&r);
+}
+
+static void times_are_bounds(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "dump", "--data", f->dir, "--since", "2026-09-21T14:13:20.001Z", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.out, "");
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--since", "2026-09-21T14:13:20Z", "--until", "2026-09-21T16:13:20+02:00", NULL);
+    assert_int_equal(lines_of(r.out), 10);
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--until", "2026-09-21 14:13:19", NULL);
+    assert_string_equal(r.out, "");
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--since", "yesterday", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_non_null(strstr(r.err, "--since takes a time"));
+    run_fini(&r);
+}
+
+static void a_pattern_is_looked_for_in_the_line(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "grep", "offset=(17|42)", "--data", f->dir, NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 3);
+    run_fini(&r);
+    r = run_cli("log", "grep", "FIRST start\"$", "--ignore-case", "--data", f->dir, "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 2);
+    run_fini(&r);
+    r = run_cli("log", "grep", "FIRST start", "--data", f->dir, NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+    r = run_cli("log", "grep", "(", "--data", f->dir, NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_non_null(strstr(r.err, "'(' is no pattern"));
+    run_fini(&r);
+}
+
+static void an_entry_tells_its_size_and_clocks(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "dump", "--data", f->dir, "--shard", "1", "--from", "5", "--to", "5", "--json", NULL);
+    json_t *entry = json_loads(r.out, 0, NULL);
+    assert_non_null(entry);
+    assert_int_equal(json_integer_value(json_object_get(entry, "bytes")), made_entry(&f->made.arena, 1, 5, 2).payload.len);
+    assert_true(json_is_integer(json_object_get(entry, "shardClockMs")));
+    assert_string_equal(json_string_value(json_object_get(entry, "time")), "2026-09-21T14:13:20.000Z");
+    json_decref(entry);
+    run_fini(&r);
+}
+
+/* ---- Kafka's form ---- */
+
+/* The lines are those of kafka-dump-log --offsets-decoder of Kafka 4.4.0, word for word. */
+static void kafkas_form(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "dump", "--data", f->dir, "--group", "g", "--type", "OffsetCommit", "--format", "kafka", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "Dumping shard-1\nLog starting offset: 4\nbaseOffset: 4 lastOffset: 4 count: 2 "));
+    assert_non_null(strstr(
+        r.out,
+        " isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty position: 0 CreateTime: 1790000000000 size: "));
+    assert_non_null(strstr(r.out, "| offset: 5 CreateTime: 1790000000000 keySize: "));
+    assert_non_null(
+        strstr(r.out, " sequence: 0 headerKeys: [] key: {\"type\":\"1\",\"data\":{\"group\":\"g\",\"topic\":\"orders\",\"partition\":1}} "
+                      "payload: {\"version\":\"4\",\"data\":{\"offset\":42,\"leaderEpoch\":-1,\"metadata\":\"here\","
+                      "\"commitTimestamp\":1790000000000}}\n"));
+    assert_non_null(strstr(r.out, "\"partition\":1}} payload: <DELETE>\n"));
+    assert_null(strstr(r.out, "CommitClockMs"));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--format", "kafka", "--type", "ClassicGroup", NULL);
+    assert_non_null(strstr(
+        r.out,
+        "key: {\"type\":\"16384\",\"data\":{\"groupId\":\"g\"}} payload: {\"version\":\"0\",\"data\":{\"protocolType\":\"consumer\""));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--format", "xml", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", f->dir, "--format", "kafka", "--json", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
+}
+
+/* ---- counting ---- */
+
+static void counts_by_shard_type_group_and_client(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "stat", "--data", f->dir, NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "1 segments, "));
+    assert_non_null(strstr(r.out, "\nOffsetCommit "));
+    run_fini(&r);
+    r = run_cli("log", "stat", "--data", f->dir, "--json", NULL);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *shard = json_array_get(json_object_get(document, "shards"), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "entries")), MADE_LAST);
+    assert_int_equal(json_integer_value(json_object_get(shard, "erased")), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "lastIndex")), MADE_LAST);
+    assert_int_equal(json_integer_value(json_object_get(shard, "firstTerm")), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "lastTerm")), 2);
+    assert_int_equal(json_integer_value(json_object_get(shard, "records")), 8);
+    assert_int_equal(json_array_size(json_object_get(document, "groups")), 2);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(json_object_get(document, "groups"), 0), "name")), "g");
+    json_decref(document);
+    run_fini(&r);
+    r = run_cli("log", "stat", "--data", f->dir, "--group", "h", "--json", NULL);
+    document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(document, "groups")), 1);
+    json_decref(document);
+    run_fini(&r);
+}
+
+/* ---- comparing ---- */
+
+static void equal_logs_do_not_differ(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "diff", "--data", f->dir, "--with", f->dir, "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *shard = json_array_get(json_object_get(document, "shards"), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "same")), MADE_LAST);
+    assert_int_equal(json_integer_value(json_object_get(shard, "different")), 0);
+    json_decref(document);
+    run_fini(&r);
+}
+
+/* A log that ends where the other goes on, with an entry in between that another leader wrote. */
+static void the_first_difference_is_shown(void **state)
+{
+    struct fixture *f = *state;
+    struct made other;
+    char dir[32];
+    made_init(&other);
+    made_write(&other, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    for (uint64_t index = 1; index <= 5; index++) {
+        made_write(&other, made_entry(&other.arena, 1, index, 1)); /* its entry 5 commits 99, that of the story 42 */
+    }
+    made_close(&other);
+    made_folder(&other, dir);
+    struct run r = run_cli("log", "diff", "--data", f->dir, "--with", dir, NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "1 entries that both logs have are not the same"));
+    assert_non_null(strstr(r.out, "shard 1, entry 5 of "));
+    assert_int_equal(count_of(r.out, "offset=42"), 1);
+    assert_int_equal(count_of(r.out, "offset=99"), 1);
+    run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--shard", "0", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
+    made_folder_remove(dir);
+    made_fini(&other);
+}
+
+/* ---- moments ---- */
+
+static void times_as_people_write_them(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } good[] = {
+        {"1970-01-01T00:00:01Z", 1000},
+        {"1970-01-01 00:00:01.5", 1500},
+        {"1970-01-01T00:01", 60000},
+        {"1970-01-02", 86400000},
+        {"1970-01-01T01:00:00.007+01:00", 7},
+        {"1969-12-31T23:00:00-01:00", 0},
+        {"now", 10000000},
+        {"1s", 9999000},
+        {"2m ago", 9880000},
+        {"1h", 6400000},
+        {"250ms", 9999750},
+    };
+    static const char *const bad[] = {
+        "", "5", "5 parsecs", "1970-13-01", "1970-01-01T00:00:00+1", "1970-01-01T00:00:00.", "s", "99999999999999999999s", "1s later"};
+    int64_t ms;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        assert_true(log_time_parse(good[i].text, 10000000, &ms));
+        assert_int_equal(ms, good[i].ms);
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_false(log_time_parse(bad[i], 10000000, &ms));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_topic_is_found_by_name_id_and_in_subscriptions, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_member_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_are_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_pattern_is_looked_for_in_the_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_entry_tells_its_size_and_clocks, setup, teardown),
+        cmocka_unit_test_setup_teardown(kafkas_form, setup, teardown),
+        cmocka_unit_test_setup_teardown(counts_by_shard_type_group_and_client, setup, teardown),
+        cmocka_unit_test_setup_teardown(equal_logs_do_not_differ, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_difference_is_shown, setup, teardown),
+        cmocka_unit_test(times_as_people_write_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
