@@ -104,6 +104,7 @@ enum group_op_kind {
     GROUP_OFFSET_DELETE,     /* struct offset_delete_request */
     GROUP_DESCRIBE,          /* NULL: the group of group_id */
     GROUP_DELETE,            /* NULL */
+    GROUP_ALTER_OFFSETS,     /* struct alter_group_offsets_request */
     GROUP_STREAMS_HEARTBEAT, /* struct streams_group_heartbeat_request */
     GROUP_STREAMS_DESCRIBE,  /* struct streams_group_describe_request: IncludeTopologyDescription counts, its groups do not */
     GROUP_STREAMS_TOPOLOGY,  /* struct streams_group_topology_request */

@@ -47,6 +47,7 @@ const struct api_row api_rows[] = {
     {API_KEY_CHANGE_MEMBER, false, api_change_member},
     {API_KEY_CLUSTER_MEMBERS, false, api_cluster_members},
     {API_KEY_UPGRADE_CLUSTER, false, api_upgrade_cluster},
+    {API_KEY_ALTER_GROUP_OFFSETS, false, api_alter_group_offsets},
     {API_KEY_READ_SHARD, false, api_read_shard},
 };
 const size_t api_row_count = COUNT_OF(api_rows);

@@ -135,7 +135,8 @@ static void refuse_too_large(struct shard *s, struct coord_request *r, const str
                   s->coord->options.entry_max_bytes, (unsigned long long)kept_back);
     }
     s->coord->stats.too_large++;
-    request_refuse(s, r, r->op.kind == GROUP_OFFSET_COMMIT ? INVALID_COMMIT_OFFSET_SIZE : UNKNOWN_SERVER_ERROR);
+    bool offsets = r->op.kind == GROUP_OFFSET_COMMIT || r->op.kind == GROUP_ALTER_OFFSETS;
+    request_refuse(s, r, offsets ? INVALID_COMMIT_OFFSET_SIZE : UNKNOWN_SERVER_ERROR);
 }
 
 static void queue(struct shard *s, struct coord_request *r)

@@ -92,6 +92,7 @@ static const struct op_row {
     [GROUP_OFFSET_DELETE] = {"offset_delete", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_delete},
     [GROUP_DESCRIBE] = {"describe", GROUP_CLASS_READ, NEEDS_NOTHING, decide_describe},
     [GROUP_DELETE] = {"delete", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_group_delete},
+    [GROUP_ALTER_OFFSETS] = {"alter_offsets", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_alter},
     [GROUP_STREAMS_HEARTBEAT] = {"streams_heartbeat", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_heartbeat},
     [GROUP_STREAMS_DESCRIBE] = {"streams_describe", GROUP_CLASS_READ, NEEDS_CATALOG, streams_decide_describe},
     [GROUP_STREAMS_TOPOLOGY] = {"streams_topology", GROUP_CLASS_READ, NEEDS_CATALOG, streams_decide_topology},

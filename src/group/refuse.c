@@ -203,6 +203,15 @@ static const void *refuse_streams(const struct refusal *f)
     }
 }
 
+static const void *refuse_alter_offsets(const struct refusal *f)
+{
+    struct alter_group_offsets_response *answer = ARENA_NEW(f->arena, struct alter_group_offsets_response, 1);
+    wire_init(&wire_alter_group_offsets_response, answer);
+    answer->error_code = f->error;
+    answer->error_message = text_of(f->error);
+    return answer;
+}
+
 /* ---- consumer groups ------------------------------------------------------------------------------------------------------- */
 
 static const void *refuse_consumer_heartbeat(const struct refusal *f)
@@ -399,6 +408,8 @@ static const void *refuse(const struct refusal *f)
         return refuse_describe(f);
     case GROUP_DELETE:
         return refuse_group_delete(f);
+    case GROUP_ALTER_OFFSETS:
+        return refuse_alter_offsets(f);
     case GROUP_STREAMS_HEARTBEAT:
     case GROUP_STREAMS_DESCRIBE:
     case GROUP_STREAMS_TOPOLOGY:

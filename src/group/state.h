@@ -444,6 +444,8 @@ bool classic_subscribed(struct decision *d, const struct group *g, struct str to
                         bool *ret_known);                           /* known false: the subscription cannot be read */
 void classic_tombstones(struct decision *d, const struct group *g); /* of every classic record of the group, its own last */
 int16_t classic_may_delete(const struct group *g);
+/* All members go, and pending ids: the group is empty in a generation of its own. Returns how many members there were. */
+int32_t classic_fence(struct decision *d, const struct group *g);
 const char *classic_state_name(enum classic_state state); /* "Stable": Kafka's words */
 void classic_timers(const struct group *g, const struct group_settings *settings,
                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
@@ -480,6 +482,7 @@ bool streams_subscribed(struct decision *d, const struct group *g, struct str to
 bool streams_subscription_known(const struct group *g);                               /* what it reads is settled */
 void streams_tombstones(struct decision *d, const struct group *g); /* of every record of the streams group, its own last */
 int16_t streams_may_delete(const struct group *g);
+int32_t streams_fence(struct decision *d, const struct group *g); /* as classic_fence() */
 const char *streams_state_name(const struct group *g,
                                bool standard); /* standard: as clients of Kafka know it ("NotReady"); else "Initializing" too */
 void streams_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
@@ -506,7 +509,8 @@ bool consumer_subscribed(struct decision *d, const struct group *g, struct str t
 bool consumer_subscription_known(const struct group *g);                               /* its regular expressions have been matched */
 void consumer_tombstones(struct decision *d, const struct group *g); /* of every record of the consumer group, its own last */
 int16_t consumer_may_delete(const struct group *g);
-const char *consumer_state_name(const struct group *g); /* "Assigning": Kafka's words */
+int32_t consumer_fence(struct decision *d, const struct group *g); /* as classic_fence(); members of both protocols */
+const char *consumer_state_name(const struct group *g);            /* "Assigning": Kafka's words */
 void consumer_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                      void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
 
@@ -514,6 +518,7 @@ void offsets_decide_commit(struct decision *d);
 void offsets_decide_fetch(struct decision *d);
 void offsets_decide_delete(struct decision *d);
 void offsets_decide_group_delete(struct decision *d);
+void offsets_decide_alter(struct decision *d);
 void offsets_decide_retention(struct decision *d);
 void offsets_decide_topics_changed(struct decision *d);
 void catalog_decide(struct decision *d);

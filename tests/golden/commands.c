@@ -569,6 +569,55 @@ static void command_offset_delete(struct golden *g, const struct words *w)
     world_submit(&g->world, r);
 }
 
+static bool has_word(const struct words *w, const char *word)
+{
+    for (int i = 1; i < w->count; i++) {
+        if (strcmp(w->word[i], word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* t-0=5 sets, t-0+=5 and t-0-=5 move, t-0=gone deletes; the words fence, force, validate. */
+static void command_alter(struct golden *g, const struct words *w)
+{
+    struct world_request *r = request_new(w, GROUP_ALTER_OFFSETS, &wire_alter_group_offsets_response, 0);
+    struct alter_group_offsets_request *q = ARENA_NEW(&r->arena, struct alter_group_offsets_request, 1);
+    wire_init(&wire_alter_group_offsets_request, q);
+    q->group_id = r->op.group_id;
+    q->create = (int8_t)number_value(w, "create", 0);
+    q->fence = has_word(w, "fence");
+    q->force = has_word(w, "force");
+    q->validate_only = has_word(w, "validate");
+    q->reason = own(r, str_value(w, "reason", NULL));
+    q->topics.v = ARENA_NEW(&r->arena, struct alter_group_offsets_request_topic, w->count);
+    for (int i = 1; i < w->count; i++) {
+        char *equals = strchr(w->word[i], '=');
+        char *dash = equals == NULL ? NULL : memchr(w->word[i], '-', (size_t)(equals - w->word[i]));
+        if (dash == NULL) {
+            continue;
+        }
+        struct alter_group_offsets_request_topic *t = &q->topics.v[q->topics.len++];
+        t->name = own(r, (struct str){w->word[i], (int32_t)(dash - w->word[i])});
+        t->partitions.len = 1;
+        t->partitions.v = ARENA_NEW(&r->arena, struct alter_group_offsets_request_partition, 1);
+        bool moves = equals[-1] == '+' || equals[-1] == '-';
+        *t->partitions.v =
+            (struct alter_group_offsets_request_partition){.partition_index = (int32_t)strtol(dash + 1, NULL, 10),
+                                                           .action = strcmp(equals, "=gone") == 0 ? 2
+                                                                     : moves                      ? 1
+                                                                                                  : 0,
+                                                           .offset = strtoll(equals + 1, NULL, 10) * (equals[-1] == '-' ? -1 : 1),
+                                                           .least = number_value(w, "least", 0),
+                                                           .most = number_value(w, "most", INT64_MAX),
+                                                           .leader_epoch = -1,
+                                                           .metadata = STR_NULL};
+    }
+    r->op.request = q;
+    world_submit(&g->world, r);
+}
+
 /* ---- the world around ---------------------------------------------------------------------------------------------------------- */
 
 static void command_tick(struct golden *g, const struct words *w)
@@ -686,6 +735,7 @@ static const struct {
     {"delete", command_delete, true},
     {"fetch", command_fetch, true},
     {"offset-delete", command_offset_delete, true},
+    {"alter", command_alter, true},
     {"create-topics", command_create_topics, true},
     {"create-partitions", command_create_partitions, true},
     {"delete-topics", command_delete_topics, true},

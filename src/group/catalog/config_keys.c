@@ -103,6 +103,11 @@ const struct config_definition group_configs[] = {
     ROW("errors.deadletterqueue.copy.record.enable", "false", "Whether the record itself is copied to the dead letter queue.",
         PLAIN(BOOLEAN)),
     ROW("errors.deadletterqueue.topic.name", "", "Topic that takes records a share group gave up on; empty: none.", DLQ_TOPIC),
+    ROW("muster.protected", "false",
+        "Whether the group and its offsets are safe from requests: it is not deleted, and its offsets are neither deleted nor changed from "
+        "outside of it, but by "
+        "AlterGroupOffsets with Force. Its members commit as ever.",
+        PLAIN(BOOLEAN), OURS),
     ROW("share.assignment.interval.ms", "1000", "Least time between two assignments of a share group.", RANGE(INT, 0, INT64_MAX),
         SYNONYM("group.share.assignment.interval.ms"), BOUNDED(0, 15000)),
     ROW("share.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN),

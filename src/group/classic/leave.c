@@ -1,4 +1,5 @@
-/* leave.c: LeaveGroup: one member by its id (versions 0 to 2), or several by id, by instance or by both. Each gets its own error; those that can leave do. */
+/* leave.c: LeaveGroup: one member by its id (versions 0 to 2), or several by id, by instance or by both. Each gets its own error; those that can leave do.
+ * And the removal of all at an administrator's word. */
 #include "draft.h"
 
 static const struct leave_group_request *request_of(const struct decision *d)
@@ -131,4 +132,26 @@ void classic_decide_leave(struct decision *d)
     }
     const char *rule = left > 0 ? RULE(LEAVE_MEMBERS) : g == NULL ? RULE(LEAVE_NO_GROUP) : RULE(LEAVE_NOBODY);
     out_answer(d, rule, answer->error_code, answer);
+}
+
+/* Nobody is asked to rejoin: a member that kept its place would keep its positions, too, and commit them again. With its id gone it loses its partitions, comes
+ * back as a new one and begins at what is committed then. */
+int32_t classic_fence(struct decision *d, const struct group *g)
+{
+    struct draft t;
+    classic_draft_open(&t, d, g);
+    for (int32_t i = 0; i < t.c->pending_count; i++) {
+        classic_draft_remove_pending(&t, t.c->pending[i].member_id);
+    }
+    for (int32_t i = 0; i < t.c->member_count; i++) {
+        classic_draft_remove(&t, i);
+    }
+    if (t.state == CLASSIC_PREPARING) {
+        classic_draft_complete(&t);
+    } else if (t.state != CLASSIC_EMPTY) {
+        classic_draft_prepare(&t);
+    }
+    MUSTER_CHECK(t.state == CLASSIC_EMPTY);
+    classic_draft_close(&t);
+    return t.c->member_count;
 }

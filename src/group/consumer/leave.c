@@ -1,4 +1,5 @@
-/* leave.c: a heartbeat with epoch -1 (the member leaves) or -2 (a static one is away for a moment: its instance, its partitions and its session stay). */
+/* leave.c: a heartbeat with epoch -1 (the member leaves) or -2 (a static one is away for a moment: its instance, its partitions and its session stay),
+ * and the removal of all at an administrator's word. */
 #include "draft.h"
 
 static const char *leave(struct draft *t, const struct modern_slot *slot)
@@ -28,4 +29,23 @@ void consumer_leave(struct draft *t, const consumer_heartbeat *r)
         return;
     }
     consumer_left(t->d, leave(t, slot), r);
+}
+
+/* Their next heartbeats are answered UNKNOWN_MEMBER_ID, on which clients give up what they have and join again. A commit that comes late names an epoch that no
+ * member of that id has had since: the group's epoch has moved. */
+int32_t consumer_fence(struct decision *d, const struct group *g)
+{
+    struct draft t;
+    consumer_draft_open(&t, d, g);
+    int32_t count = t.was->member_count;
+    for (int32_t i = 0; i < t.was->slot_count; i++) {
+        if (t.was->slots[i].member != NULL) {
+            draft_remove(&t, &t.was->slots[i]);
+        }
+    }
+    if (count > 0) {
+        consumer_draft_refresh(&t);
+        draft_close(&t);
+    }
+    return count;
 }

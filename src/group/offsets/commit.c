@@ -4,12 +4,14 @@
  * looking at the group (and makes none). Then the group says whether this committer may commit at all, and each partition is judged for itself:
  * one that is refused takes no other with it (KAFKA-16371).
  *
- * Refused partitions carry Kafka's errors, and two of ours:
+ * Refused partitions carry Kafka's errors, and three of ours:
  *   COORDINATOR_NOT_AVAILABLE    the shard's budget of groups or bytes would be passed. Clients try again, which is right: budgets can be
  *                                raised and offsets expire. A commit that makes nothing grow always passes.
  *   TOPIC_AUTHORIZATION_FAILED   muster.classic.commit.owned.only, and the member does not own the partition. Clients report it and
  *                                neither retry nor rejoin; a generation error would make a program that commits foreign partitions on
- *                                purpose rebalance its group for ever. */
+ *                                purpose rebalance its group for ever.
+ *   POLICY_VIOLATION             muster.protected of the group, and the commit comes from outside of it: an administrator's, by way of
+ *                                Kafka's tools. A group that lives by such commits alone takes them. */
 #include "offsets.h"
 #include "rules.h"
 
@@ -52,8 +54,7 @@ static const struct classic_member *bound_member(const struct decision *d, const
 
 /* ---- records -------------------------------------------------------------------------------------------------------------- */
 
-/* A group that exists through commits alone, with a record of its own: it stays when its last offset is deleted, until the sweep. */
-static void write_simple_group(struct decision *d)
+void offsets_write_simple_group(struct decision *d)
 {
     struct classic_group_key key = {.group_id = d->op->group_id};
     struct classic_group_value value;
@@ -63,28 +64,46 @@ static void write_simple_group(struct decision *d)
     out_record(d, RECORD_CLASSIC_GROUP, &key, 0, &value);
 }
 
-static void write_offset(struct decision *d, const struct offset_commit_request *request, const struct asked_topic *t,
-                         const struct offset_commit_request_partition *p)
+void offsets_write(struct decision *d, const struct offset_written *o)
 {
-    struct offset_commit_key key = {.group = d->op->group_id, .topic = t->name, .partition = p->partition_index};
+    struct offset_commit_key key = {.group = d->op->group_id, .topic = o->topic, .partition = o->partition};
     struct offset_commit_value value;
     wire_init(&wire_offset_commit_value, &value);
-    value.offset = p->committed_offset;
-    value.leader_epoch = p->committed_leader_epoch;
-    value.metadata = p->committed_metadata.len > 0 ? p->committed_metadata : STR("");
+    value.offset = o->offset;
+    value.leader_epoch = o->leader_epoch;
+    value.metadata = o->metadata.len > 0 ? o->metadata : STR("");
     value.commit_timestamp = d->op->wall_ms;
     value.commit_clock_ms = d->op->clock_ms;
-    value.topic_id = t->id;
-    if (request->retention_time_ms != -1) {
-        int64_t at;
-        bool past_the_end = __builtin_add_overflow(d->op->clock_ms, request->retention_time_ms, &at);
-        value.expire_clock_ms = past_the_end ? INT64_MAX : at < 0 ? 0 : at;
+    value.topic_id = o->topic_id;
+    if (o->expire_clock_ms >= 0) {
+        value.expire_clock_ms = o->expire_clock_ms;
     }
     out_record(d, RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, &value);
 }
 
-/* Kafka counts the limit in the units of UTF-16, in which its own strings are kept: a character beyond the first plane is two. */
-static bool metadata_too_large(struct str metadata, int32_t limit)
+static int64_t expiry_of(const struct decision *d, const struct offset_commit_request *request)
+{
+    int64_t at;
+    if (request->retention_time_ms == -1) {
+        return -1;
+    }
+    bool past_the_end = __builtin_add_overflow(d->op->clock_ms, request->retention_time_ms, &at);
+    return past_the_end ? INT64_MAX : at < 0 ? 0 : at;
+}
+
+static void write_offset(struct decision *d, const struct offset_commit_request *request, const struct asked_topic *t,
+                         const struct offset_commit_request_partition *p)
+{
+    offsets_write(d, &(struct offset_written){.topic = t->name,
+                                              .topic_id = t->id,
+                                              .partition = p->partition_index,
+                                              .leader_epoch = p->committed_leader_epoch,
+                                              .offset = p->committed_offset,
+                                              .expire_clock_ms = expiry_of(d, request),
+                                              .metadata = p->committed_metadata});
+}
+
+bool offsets_metadata_too_large(struct str metadata, int32_t limit)
 {
     int32_t units = 0;
     if (metadata.len <= limit) {
@@ -109,14 +128,14 @@ static int32_t take_partitions(struct decision *d, const struct group *g, struct
             if (topic->error[i] != ASKED_GROUP) {
                 continue;
             }
-            if (metadata_too_large(p->committed_metadata, d->op->settings->offset_metadata_max_bytes)) {
+            if (offsets_metadata_too_large(p->committed_metadata, d->op->settings->offset_metadata_max_bytes)) {
                 topic->error[i] = KAFKA_OFFSET_METADATA_TOO_LARGE;
             } else if (bound != NULL && !classic_owns(g, bound, topic->name, p->partition_index)) {
                 topic->error[i] = KAFKA_TOPIC_AUTHORIZATION_FAILED;
             } else {
                 topic->error[i] = KAFKA_NONE;
                 if (taken++ == 0 && g == NULL) {
-                    write_simple_group(d);
+                    offsets_write_simple_group(d);
                 }
                 write_offset(d, request, topic, p);
             }
@@ -161,6 +180,16 @@ static int16_t may_commit_modern(struct decision *d, const struct group *g, cons
         error = may_commit_topic(d, g, &a->v[t], member, epoch);
     }
     return error;
+}
+
+static bool from_outside(const struct offset_commit_request *request)
+{
+    return request->generation_id_or_member_epoch < 0;
+}
+
+static bool lives_by_commits(const struct group *g)
+{
+    return g == NULL || (group_modern(g) == NULL && str_is_empty(g->classic.protocol_type));
 }
 
 /* ---- the request ---------------------------------------------------------------------------------------------------------- */
@@ -214,6 +243,10 @@ void offsets_decide_commit(struct decision *d)
         return;
     }
     int16_t error = group_modern(g) != NULL ? may_commit_modern(d, g, &asked, request) : classic_may_commit(d, g, request);
+    if (error == KAFKA_NONE && from_outside(request) && !lives_by_commits(g) && offsets_protected(d, g)) {
+        error = KAFKA_POLICY_VIOLATION;
+        out_rule(d, offsets_rules[RULE_COMMIT_PROTECTED]);
+    }
     if (error == KAFKA_NONE && !within_budget(d, g, &asked, request)) {
         error = KAFKA_COORDINATOR_NOT_AVAILABLE;
         out_rule(d, offsets_rules[RULE_COMMIT_OVER_BUDGET]);

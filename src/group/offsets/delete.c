@@ -48,6 +48,10 @@ static int16_t may_delete_offsets(struct decision *d, const struct group *g)
         out_rule(d, offsets_rules[RULE_OFFSET_DELETE_NOT_CONSUMERS]);
         return KAFKA_NON_EMPTY_GROUP;
     }
+    if (offsets_protected(d, g)) {
+        out_rule(d, offsets_rules[RULE_OFFSET_DELETE_PROTECTED]);
+        return KAFKA_POLICY_VIOLATION;
+    }
     return KAFKA_NONE;
 }
 
@@ -134,20 +138,34 @@ void offsets_group_tombstones(struct decision *d, const struct group *g)
     classic_tombstones(d, g);
 }
 
+/* 0, or the error with which the group stays; names the rule then. */
+static int16_t may_delete_group(struct decision *d, const struct group *g)
+{
+    int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : offsets_group_may_go(g);
+    enum offsets_rule rule = g == NULL ? RULE_GROUP_DELETE_NO_GROUP : RULE_GROUP_DELETE_REFUSED;
+    if (error == KAFKA_NONE && offsets_protected(d, g)) {
+        error = KAFKA_POLICY_VIOLATION;
+        rule = RULE_GROUP_DELETE_PROTECTED;
+    }
+    if (error != KAFKA_NONE) {
+        out_rule(d, offsets_rules[rule]);
+    }
+    return error;
+}
+
 void offsets_decide_group_delete(struct decision *d)
 {
     const struct group *g = group_find(d->set, d->op->group_id);
-    int16_t error = g == NULL ? KAFKA_GROUP_ID_NOT_FOUND : offsets_group_may_go(g);
+    int16_t error = may_delete_group(d, g);
     struct delete_groups_response_deletable_group_result *result =
         ARENA_NEW(d->arena, struct delete_groups_response_deletable_group_result, 1);
     result->group_id = d->op->group_id;
     result->error_code = error;
-    result->error_message = STR_NULL;
+    result->error_message = error == KAFKA_POLICY_VIOLATION ? offsets_protected_text(d) : STR_NULL;
     d->out->verdict = GROUP_ANSWER;
     d->out->error = error;
     d->out->answer = result;
     if (error != KAFKA_NONE) {
-        out_rule(d, offsets_rules[g == NULL ? RULE_GROUP_DELETE_NO_GROUP : RULE_GROUP_DELETE_REFUSED]);
         return;
     }
     for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {

@@ -27,6 +27,28 @@ int64_t offsets_growth(const struct group_set *set, const struct group *g, struc
 /* Whether the topic it was committed for is still there, as far as the catalogue says. */
 bool offsets_live(const struct offset *o, const struct topics *topics);
 
+/* ---- commit.c ---------------------------------------------------------------------------------------------------------------- */
+
+/* A group that exists through commits alone, with a record of its own: it stays when its last offset is deleted, until the sweep. */
+void offsets_write_simple_group(struct decision *d);
+struct offset_written {
+    struct str topic;
+    struct uuid topic_id;
+    int32_t partition, leader_epoch;
+    int64_t offset;
+    int64_t expire_clock_ms; /* -1: none of its own */
+    struct str metadata;
+};
+void offsets_write(struct decision *d, const struct offset_written *o);
+/* Kafka counts the limit in the units of UTF-16, in which its own strings are kept: a character beyond the first plane is two. */
+bool offsets_metadata_too_large(struct str metadata, int32_t limit);
+
+/* ---- protect.c: muster.protected, a group's config ---------------------------------------------------------------------------- */
+
+/* Whether requests may neither delete the group nor change its offsets from outside. g NULL: nothing to protect. */
+bool offsets_protected(struct decision *d, const struct group *g);
+struct str offsets_protected_text(struct decision *d); /* for the answer */
+
 /* ---- delete.c: what depends on the group's type -------------------------------------------------------------------------------- */
 
 /* Whether somebody in the group reads the topic. An active consumer group whose subscription cannot be read counts as subscribed to everything. */

@@ -1,4 +1,5 @@
-/* leave.c: a heartbeat with epoch -1 (the member leaves) or -2 (a static one is away for a moment: its instance, its tasks and its session stay). */
+/* leave.c: a heartbeat with epoch -1 (the member leaves) or -2 (a static one is away for a moment: its instance, its tasks and its session stay), and
+ * the removal of all at an administrator's word. */
 #include "draft.h"
 
 static void take_shutdown(struct draft *t, const heartbeat_request *r)
@@ -28,4 +29,21 @@ void heartbeat_leave(struct draft *t, const heartbeat_request *r)
     take_shutdown(t, r);
     draft_close(t);
     heartbeat_left(t->d, rule, r);
+}
+
+/* As consumer_fence(). The topology stays. */
+int32_t streams_fence(struct decision *d, const struct group *g)
+{
+    struct draft t;
+    streams_draft_open(&t, d, g);
+    int32_t count = t.was->member_count;
+    for (int32_t i = 0; i < t.was->slot_count; i++) {
+        if (t.was->slots[i].member != NULL) {
+            draft_remove(&t, &t.was->slots[i]);
+        }
+    }
+    if (count > 0) {
+        draft_close(&t);
+    }
+    return count;
 }

@@ -437,6 +437,28 @@ static void test_describe_groups(void **state)
     assert_int_equal(response->groups.v[0].authorized_operations, INT32_MIN);
 }
 
+/* Made, altered, read: and refused where nobody coordinates the group. */
+static void test_alter_offsets(void **state)
+{
+    struct world *w = *state;
+    struct alter_group_offsets_request_partition partition = {.offset = 5, .most = INT64_MAX, .leader_epoch = -1, .metadata = STR("why")};
+    struct alter_group_offsets_request_topic topic = {.name = STR("t"), .partitions = {&partition, 1}};
+    struct alter_group_offsets_request request;
+    wire_init(&wire_alter_group_offsets_request, &request);
+    request.group_id = group_of_shard(w, 0);
+    request.reason = STR("test");
+    request.topics.v = &topic;
+    request.topics.len = 1;
+    const struct alter_group_offsets_response *response = ask(w, API_KEY_ALTER_GROUP_OFFSETS, 0, &request);
+    assert_int_equal(response->error_code, 69);
+    assert_true(response->error_message.len > 0);
+    request.create = 1;
+    request.group_id = group_of_shard(w, 1);
+    w->leader[1] = 2;
+    response = ask(w, API_KEY_ALTER_GROUP_OFFSETS, 0, &request);
+    assert_int_equal(response->error_code, 16);
+}
+
 static void test_delete_groups_once_each(void **state)
 {
     struct world *w = *state;
@@ -580,6 +602,7 @@ const struct CMUnitTest group_tests[] = {
     TEST(test_large_answers),
     TEST(test_too_many_groups),
     TEST(test_describe_groups),
+    TEST(test_alter_offsets),
     TEST(test_delete_groups_once_each),
     TEST(test_list_groups_of_led_shards),
     TEST(test_list_groups_filters),

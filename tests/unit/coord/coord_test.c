@@ -142,6 +142,47 @@ static void test_a_commit_waits_for_a_membership_change(void **state)
     world_free(w);
 }
 
+/* Fence and new offset are one decision: what a member sends while it is not applied yet waits, and is then refused. */
+static void test_a_commit_waits_for_an_alteration(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct str member;
+    struct call *joined = stable_member(w, "g", &member);
+    turn_begin(w, 0);
+    struct call *before = commit_as(w, "g", member, 1);
+    struct call *alteration = call_new(GROUP_ALTER_OFFSETS, API_KEY_ALTER_GROUP_OFFSETS, 0, "g");
+    struct alter_group_offsets_request request;
+    struct alter_group_offsets_request_partition partition = {.offset = 7, .most = INT64_MAX, .leader_epoch = -1, .metadata = STR_NULL};
+    struct alter_group_offsets_request_topic topic = {.name = STR("t"), .partitions = {&partition, 1}};
+    wire_init(&wire_alter_group_offsets_request, &request);
+    request.fence = true;
+    request.topics.v = &topic;
+    request.topics.len = 1;
+    alteration->request.op.request = &request;
+    coord_submit(w->coord, &alteration->request);
+    struct call *after = commit_as(w, "g", member, 1);
+    struct call *beat = heartbeat(w, "g", member, 1);
+    turn_end(w);
+    assert_int_equal(before->done + alteration->done + after->done + beat->done, 0);
+    settle(w);
+    assert_int_equal(commit_error(before), 0);
+    assert_int_equal(alteration->error, 0);
+    const struct alter_group_offsets_response *answer = alteration->answer;
+    assert_int_equal(answer->fenced, 1);
+    assert_int_equal(answer->topics.v[0].partitions.v[0].before, 1);
+    assert_int_equal(commit_error(after), 25);
+    assert_int_equal(beat->error, 25);
+    struct call *read = fetch(w, "g");
+    settle(w);
+    assert_int_equal(fetched(read), 7);
+    struct call *all[] = {joined, before, alteration, after, beat, read};
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        call_free(all[i]);
+    }
+    world_free(w);
+}
+
 static void test_heartbeats_pass_beside_commits(void **state)
 {
     (void)state;
@@ -374,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_an_entry_is_filled_to_half_the_limit),
         cmocka_unit_test(test_joins_of_a_turn_are_decided_together),
         cmocka_unit_test(test_a_commit_waits_for_a_membership_change),
+        cmocka_unit_test(test_a_commit_waits_for_an_alteration),
         cmocka_unit_test(test_heartbeats_pass_beside_commits),
         cmocka_unit_test(test_topics_are_asked_for_before_they_are_relied_on),
         cmocka_unit_test(test_half_a_catalogue_is_none),

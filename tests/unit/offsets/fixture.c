@@ -72,6 +72,21 @@ static void say_delete(struct fixture *f, const struct offset_delete_response *r
     }
 }
 
+static void say_alter(struct fixture *f, const struct alter_group_offsets_response *r)
+{
+    if (r->fenced > 0) {
+        say(f, "fenced %d ", r->fenced);
+    }
+    for (int32_t t = 0; t < r->topics.len; t++) {
+        say_topic(f, t == 0, r->topics.v[t].name, (struct uuid){{0}});
+        for (int32_t i = 0; i < r->topics.v[t].partitions.len; i++) {
+            const struct alter_group_offsets_response_partition *p = &r->topics.v[t].partitions.v[i];
+            say(f, "%s%d:%d %lld>%lld", i > 0 ? " " : "", p->partition_index, p->error_code, (long long)p->before, (long long)p->after);
+        }
+        say(f, "]");
+    }
+}
+
 static void say_fetch(struct fixture *f, const struct offset_fetch_response_group *r)
 {
     if (r->error_code != 0) {
@@ -116,6 +131,9 @@ static void on_answer(void *ctx, const struct world_request *request, const stru
         break;
     case GROUP_OFFSET_DELETE:
         say_delete(f, out->answer);
+        break;
+    case GROUP_ALTER_OFFSETS:
+        say_alter(f, out->answer);
         break;
     case GROUP_DELETE:
         assert_int_equal(out->error, ((const struct delete_groups_response_deletable_group_result *)out->answer)->error_code);
@@ -335,6 +353,39 @@ const char *offset_delete(struct fixture *f, const char *group, const char *topi
         }
     }
     world_submit(&f->world, request_new(GROUP_OFFSET_DELETE, 47, 0, group, q, r));
+    return f->answer;
+}
+
+const char *alter(struct fixture *f, struct alter a)
+{
+    struct world_request *r = world_request_new("alter");
+    struct alter_group_offsets_request *q = ARENA_NEW(&r->arena, struct alter_group_offsets_request, 1);
+    wire_init(&wire_alter_group_offsets_request, q);
+    q->group_id = arena_str(&r->arena, str_of(a.group));
+    q->create = a.create;
+    q->fence = a.fence;
+    q->force = a.force;
+    q->validate_only = a.validate;
+    int count = read_short(a.partitions, &r->arena, parts);
+    q->topics.v = ARENA_NEW(&r->arena, struct alter_group_offsets_request_topic, count);
+    for (int i = 0; i < count;) {
+        int n = run_length(&parts[i], count - i);
+        struct alter_group_offsets_request_topic *t = &q->topics.v[q->topics.len++];
+        t->name = arena_str(&r->arena, str_of(parts[i].topic));
+        t->partitions.v = ARENA_NEW(&r->arena, struct alter_group_offsets_request_partition, n);
+        t->partitions.len = n;
+        for (int k = 0; k < n; k++, i++) {
+            t->partitions.v[k] = (struct alter_group_offsets_request_partition){.partition_index = parts[i].partition,
+                                                                                .action = a.moves                 ? 1
+                                                                                          : parts[i].offset == -1 ? 2
+                                                                                                                  : 0,
+                                                                                .offset = parts[i].offset,
+                                                                                .most = INT64_MAX,
+                                                                                .leader_epoch = parts[i].epoch,
+                                                                                .metadata = parts[i].metadata};
+        }
+    }
+    world_submit(&f->world, request_new(GROUP_ALTER_OFFSETS, 20020, 0, a.group, q, r));
     return f->answer;
 }
 

@@ -40,6 +40,13 @@ const char *commit(struct fixture *f, struct commit c);
 /* topics: "ta:0, ta:1"; NULL: all of the group. */
 const char *fetch(struct fixture *f, int16_t version, const char *group, const char *topics);
 const char *offset_delete(struct fixture *f, const char *group, const char *topics);
+/* "ta:0=5, ta:1=-1": offset, or -1: deletes; with `moves` by how much. Answers "ta[0:0 5>7 1:0 7>-1]": partition:error before>after, before it "fenced N ". */
+struct alter {
+    const char *group, *partitions;
+    int8_t create;
+    bool fence, force, validate, moves;
+};
+const char *alter(struct fixture *f, struct alter a);
 /* The error; deletes in as many slices as it takes. */
 int16_t group_delete(struct fixture *f, const char *group, int *ret_slices);
 

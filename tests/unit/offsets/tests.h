@@ -39,6 +39,13 @@
     X(test_retention_explicit)                                                                                                             \
     X(test_retention_shard_clock)                                                                                                          \
     X(test_topics_changed)                                                                                                                 \
+    X(test_alter)                                                                                                                          \
+    X(test_alter_all_or_nothing)                                                                                                           \
+    X(test_alter_moves)                                                                                                                    \
+    X(test_alter_creates)                                                                                                                  \
+    X(test_alter_fences)                                                                                                                   \
+    X(test_alter_budget)                                                                                                                   \
+    X(test_protected)                                                                                                                      \
     X(test_twin)                                                                                                                           \
     X(test_every_rule_was_hit)
 

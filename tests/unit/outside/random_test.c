@@ -186,6 +186,25 @@ static void offset_delete(struct random *r)
     world_submit(&r->world, q);
 }
 
+static void alter(struct random *r)
+{
+    struct world_request *q = request_new(r, GROUP_ALTER_OFFSETS, 0);
+    struct alter_group_offsets_request *body = ARENA_NEW(&q->arena, struct alter_group_offsets_request, 1);
+    wire_init(&wire_alter_group_offsets_request, body);
+    body->group_id = r->group;
+    body->create = (int8_t)chance(r, 3);
+    body->fence = chance(r, 2) == 0;
+    body->topics.v = ARENA_NEW(&q->arena, struct alter_group_offsets_request_topic, 1);
+    body->topics.len = 1;
+    body->topics.v[0].name = one_of(r, topic_names, 5);
+    body->topics.v[0].partitions.v = ARENA_NEW(&q->arena, struct alter_group_offsets_request_partition, 1);
+    body->topics.v[0].partitions.len = 1;
+    body->topics.v[0].partitions.v[0] = (struct alter_group_offsets_request_partition){
+        .action = (int8_t)chance(r, 4), .offset = chance(r, 8) - 2, .most = 4, .leader_epoch = -1, .metadata = STR_NULL};
+    q->op.request = body;
+    world_submit(&r->world, q);
+}
+
 static void describe(struct random *r)
 {
     static const enum group_op_kind kinds[] = {GROUP_STREAMS_DESCRIBE, GROUP_STREAMS_TOPOLOGY, GROUP_DESCRIBE};
@@ -288,7 +307,7 @@ static void step(struct random *r)
 {
     static void (*const steps[])(struct random *) = {initialize,    initialize, beat,        beat,        beat,         commit,       fetch,
                                                      offset_delete, describe,   description, description, classic_join, group_delete, sweep,
-                                                     topics,        made,       tick,        failover,    configure};
+                                                     topics,        made,       tick,        failover,    configure,    alter};
     static const char *const groups[GROUPS] = {"g0", "g1"};
     r->group = one_of(r, groups, GROUPS);
     steps[chance(r, (int)COUNT_OF(steps))](r);
