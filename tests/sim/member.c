@@ -311,6 +311,17 @@ void member_good(struct member *m, int32_t epoch, bool told)
     m->epoch = epoch;
 }
 
+/* It said what it has, and was told nothing: that is what it is to have, whatever answers were lost before. */
+static void as_said(struct member *m)
+{
+    char has[SET_TEXT_MAX], told[SET_TEXT_MAX];
+    if (m->sure && !share_equal(&m->has, &m->told))
+        sim_fail(m->sim, "%s (%s) said in epoch %d that it has %s, and was not told again that it is to have %s", m->name, m->member_id,
+                 m->epoch, set_text(&m->has.role[ACTIVE], has), set_text(&m->told.role[ACTIVE], told));
+    m->doubt_until_us = 0;
+    share_copy(&m->told, &m->has);
+}
+
 static void good(struct member *m, const struct reply *reply)
 {
     if (m->life == LIFE_JOINING)
@@ -322,6 +333,8 @@ static void good(struct member *m, const struct reply *reply)
     m->next_beat_us = m->sent_us + reply->interval_ms * 1000;
     if (reply->tells)
         member_take(m, reply->share);
+    else if (m->says != SAYS_NOTHING)
+        as_said(m);
 }
 
 void member_refused(struct member *m, int16_t error, struct str text)

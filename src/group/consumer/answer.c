@@ -57,13 +57,13 @@ static bool is_full(const consumer_heartbeat *r)
     return r->rebalance_timeout_ms != -1 && subscribes && r->topic_partitions.len >= 0;
 }
 
-void consumer_answer(struct draft *t, const char *rule, const consumer_heartbeat *r)
+void consumer_answer(struct draft *t, const char *rule, const consumer_heartbeat *r, const struct holding *owned)
 {
     response *answer = answer_new(t->d);
     answer->member_id = t->member_id;
     answer->member_epoch = t->after.epoch;
     answer->heartbeat_interval_ms = draft_heartbeat_interval(t);
-    if (r->member_epoch == 0 || is_full(r) || !holding_equal(&t->before.assigned, &t->after.assigned)) {
+    if (r->member_epoch == 0 || is_full(r) || draft_tells_units(t, owned)) {
         tell_partitions(t, answer);
     }
     t->tells = answer->assignment != NULL;

@@ -66,7 +66,7 @@ struct refused consumer_check_regex(const struct draft *t, const consumer_heartb
 
 void consumer_refuse(struct decision *d, struct refused refused);
 void consumer_left(struct decision *d, const char *rule, const consumer_heartbeat *r);
-void consumer_answer(struct draft *t, const char *rule, const consumer_heartbeat *r);
+void consumer_answer(struct draft *t, const char *rule, const consumer_heartbeat *r, const struct holding *owned);
 
 /* ---- join.c, leave.c, heartbeat.c ------------------------------------------------------------------------------------------------------------ */
 

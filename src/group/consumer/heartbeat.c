@@ -41,7 +41,7 @@ void consumer_finish(struct draft *t, const consumer_heartbeat *r, const struct 
     consumer_draft_settle(t, owned);
     arm_refresh(t);
     draft_arm_session(t);
-    consumer_answer(t, rule == NULL ? beat_rule(t) : rule, r);
+    consumer_answer(t, rule == NULL ? beat_rule(t) : rule, r, owned);
     draft_close(t);
     if (says_nothing(r)) {
         draft_hold_answer(t);

@@ -140,6 +140,8 @@ struct holding draft_target(const struct draft *t);          /* what the put mem
 const struct holding *draft_computed(const struct draft *t, struct str member_id); /* for that member; NULL: nothing was */
 /* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
 void draft_reconcile(struct draft *t, const struct holding *target, const struct holding *owned);
+/* Whether the answer has to say what the put member has: that has changed, or the member says that it has something else, for an answer was lost. */
+bool draft_tells_units(const struct draft *t, const struct holding *owned);
 /* Whether someone else has an active unit that the member of that slot waits for. */
 bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena);
 /* The heartbeat interval to answer: the group's own, or a shorter one for a put member that is not settled (muster.group.heartbeat.adaptive). */

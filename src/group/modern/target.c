@@ -203,6 +203,14 @@ void draft_reconcile(struct draft *t, const struct holding *target, const struct
     }
 }
 
+bool draft_tells_units(const struct draft *t, const struct holding *owned)
+{
+#ifdef MUSTER_FAULT_REPORT_NOT_ANSWERED
+    owned = NULL;
+#endif
+    return !holding_equal(&t->before.assigned, &t->after.assigned) || (owned != NULL && !holding_equal(owned, &t->after.assigned));
+}
+
 bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena)
 {
     struct member_position p = modern_position(slot);

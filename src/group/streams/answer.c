@@ -146,7 +146,7 @@ static bool wants_description(const struct draft *t)
            t->next.failed_description_epoch != own->epoch;
 }
 
-void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r)
+void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r, const struct holding *owned)
 {
     struct streams_group_heartbeat_response *answer = answer_new(t->d);
     const topology *own = draft_topology(t);
@@ -156,7 +156,7 @@ void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request
     answer->task_offset_interval_ms = streams_part(t)->configs.task_offset_interval_ms;
     answer->acceptable_recovery_lag = streams_part(t)->configs.acceptable_recovery_lag;
     answer->status = statuses(t);
-    if (r->member_epoch == 0 || !holding_equal(&t->before.assigned, &t->after.assigned)) {
+    if (r->member_epoch == 0 || draft_tells_units(t, owned)) {
         tell_tasks(t, answer);
     }
     answer->topology_description_required = wants_description(t);

@@ -74,7 +74,7 @@ struct refused adopt_topology(struct draft *t, const heartbeat_request *r, int32
 
 void heartbeat_refuse(struct decision *d, struct refused refused);
 void heartbeat_left(struct decision *d, const char *rule, const heartbeat_request *r);
-void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r);
+void heartbeat_answer(struct draft *t, const char *rule, const heartbeat_request *r, const struct holding *owned);
 /* The endpoint epoch moves with the put member's endpoint, and with its tasks when it has one. */
 void endpoints_move(struct draft *t);
 struct streams_group_heartbeat_response_endpoint_to_partitions_array endpoints_list(struct draft *t);

@@ -96,7 +96,7 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
     endpoints_move(t);
     streams_draft_wish(t);
     draft_arm_session(t);
-    heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r);
+    heartbeat_answer(t, rule == NULL ? beat_rule(t) : rule, r, owned);
     draft_close(t);
     if (says_nothing(r)) {
         draft_hold_answer(t);

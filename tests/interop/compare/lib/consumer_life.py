@@ -15,6 +15,9 @@ class ConsumerSeat(Seat):
     def given(self, answer):
         return None if answer["Assignment"] is None else consumer.held(answer["Assignment"]["TopicPartitions"])
 
+    def unsay(self, answer):
+        answer["Assignment"] = None
+
     def report(self, held=None):
         return {"TopicPartitions": consumer.in_topics(self.held if held is None else held)}
 

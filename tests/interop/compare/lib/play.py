@@ -117,6 +117,10 @@ class Seat:
         """The fields that say what it holds."""
         raise NotImplementedError
 
+    def unsay(self, answer):
+        """Takes out of an answer what it assigns."""
+        raise NotImplementedError
+
     def take(self, answer, joined=False):
         if joined:
             self.before = None

@@ -23,6 +23,9 @@ class StreamsSeat(Seat):
         self.standby = streams.ids(answer["StandbyTasks"])
         return streams.ids(answer["ActiveTasks"])
 
+    def unsay(self, answer):
+        answer["ActiveTasks"] = answer["StandbyTasks"] = answer["WarmupTasks"] = None
+
     def report(self, held=None):
         return {"ActiveTasks": streams.in_lists(self.held if held is None else held),
                 "StandbyTasks": streams.in_lists(self.standby), "WarmupTasks": []}
