@@ -223,7 +223,8 @@ def b46(test):
     world.run(0.3)
     fault.end()
     before = {c: c.commits for c in load.committers}
-    check(world.run(40, lambda: all(c.commits > before[c] for c in load.committers) and load.whole()), "not served after the power cut")
+    served = world.run(40, lambda: all(c.commits > before[c] for c in load.committers) and load.whole())
+    check(served, f"after the power cut {[c.group for c in load.committers if c.commits <= before[c]]} are not served, without owner is {load.missing()}")
     load.check("in the end")
     world.close()
     read_back(load.client, load.committers, "in the end")
