@@ -36,6 +36,8 @@ struct core_host {
     void (*job)(void *ctx, struct core_job *job);
     /* Entries of the shard up to index are in a snapshot that the log names: store_trim between batches. */
     void (*trim)(void *ctx, uint32_t shard, uint64_t index);
+    /* Something else than the log found the disk full: what can be done without goes (store_make_room). NULL: nothing can. */
+    void (*make_room)(void *ctx);
     /* The turn is over: what send gathered may leave. */
     void (*flush)(void *ctx);
     const struct store_port *port; /* for snapshots, inside jobs and core_start */

@@ -441,6 +441,9 @@ static void receiving_failed(struct receiving *x)
                    muster_strerror(x->result));
         return;
     }
+    if (x->result == MUSTER_E_FULL && s->core->host.make_room != NULL) {
+        s->core->host.make_room(s->core->host.ctx);
+    }
     receiving_free(x);
 }
 

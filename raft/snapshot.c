@@ -38,6 +38,9 @@ static void taking_failed(struct replica *core, int result)
 {
     log_event(LOG_ERROR, "snapshot_failed", "node=%u shard=%u error=\"%s\"", core->self, core->taking->shard->id, muster_strerror(result));
     core->snapshot_after_us = core->now_us + FAILED_PAUSE_US;
+    if (result == MUSTER_E_FULL && core->host.make_room != NULL) {
+        core->host.make_room(core->host.ctx);
+    }
     taking_free(core);
 }
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLDEST_EVERY_US = 1000000, IDENTITY_RETRY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
+enum { OLDEST_EVERY_US = 1000000, TIDY_EVERY_US = 60000000, IDENTITY_RETRY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
 
 struct uv_replica {
     uv_loop_t *loop;
@@ -22,6 +22,7 @@ struct uv_replica {
     uv_idle_t awake;    /* a timer began a turn: the loop must not sleep before its end */
     uint64_t pin_bytes; /* more log than this, pinned by one shard, asks for its snapshot */
     int64_t oldest_us;  /* when the oldest segment is looked at next */
+    int64_t tidy_us;    /* when history is */
     int64_t armed_us;
     struct {
         uv_work_t work;
@@ -109,6 +110,12 @@ static void host_trim(void *ctx, uint32_t shard, uint64_t index)
     store_writer_trim(r->writer, shard, index);
 }
 
+static void host_make_room(void *ctx)
+{
+    struct uv_replica *r = ctx;
+    store_writer_tidy(r->writer, true);
+}
+
 static void on_timer(uv_timer_t *timer);
 
 static void arm(struct uv_replica *r)
@@ -194,6 +201,10 @@ static void look_at_oldest(struct uv_replica *r, int64_t now)
         return;
     }
     r->oldest_us = now + OLDEST_EVERY_US;
+    if (now >= r->tidy_us) {
+        r->tidy_us = now + TIDY_EVERY_US;
+        store_writer_tidy(r->writer, false);
+    }
     if (store_oldest(r->store, &shard, &log_bytes) && log_bytes > r->pin_bytes) {
         core_snapshot_hint(r->core, shard);
     }
@@ -290,8 +301,14 @@ int uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *o,
     r->port = *o->port;
     r->turn_begin = o->turn_begin;
     r->turn_ctx = o->turn_ctx;
-    const struct core_host host = {
-        .ctx = r, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &r->port};
+    const struct core_host host = {.ctx = r,
+                                   .persist = host_persist,
+                                   .send = host_send,
+                                   .job = host_job,
+                                   .trim = host_trim,
+                                   .make_room = host_make_room,
+                                   .flush = host_flush,
+                                   .port = &r->port};
     struct core_options core = o->core;
     core_options_defaults(&core);
     r->pin_bytes = 2 * core.log_retain_bytes;

@@ -204,14 +204,16 @@ static int write_terms(struct store *s, uint32_t count)
 
 static void batch_applied(struct store *s, const struct store_record *records, size_t count)
 {
+    bool replaced = false;
     for (size_t i = 0; i < count; i++) {
         struct shard_log *shard = &s->shards[records[i].shard];
         struct store_record r = record_settled(s, records, i, &shard->at);
         shard_log_apply(shard, &r);
         store_segments_note(s, &r);
-        if (r.kind == STORE_SNAPSHOT) {
-            (void)store_snapshots_sweep(s, r.shard); /* what cannot be removed now goes at the next start */
-        }
+        replaced = replaced || r.kind == STORE_SNAPSHOT;
+    }
+    if (replaced) {
+        (void)store_history_settle(s); /* what cannot be removed now goes the next time */
     }
     s->batches_since_open++;
     atomic_fetch_add_explicit(&s->shown.batches, 1, memory_order_relaxed);
@@ -238,10 +240,12 @@ int store_write(struct store *s, const struct store_record *records, size_t coun
     for (size_t i = 0; i < count; i++) {
         only_terms = only_terms && records[i].kind == STORE_TERM;
     }
-    rc = scrub(s);
-    if (rc >= 0) {
-        rc = only_terms ? write_terms(s, (uint32_t)count) : write_change(s, (uint32_t)count);
-    }
+    do {
+        rc = scrub(s);
+        if (rc >= 0) {
+            rc = only_terms ? write_terms(s, (uint32_t)count) : write_change(s, (uint32_t)count);
+        }
+    } while (rc == MUSTER_E_FULL && store_history_give_up(s));
     if (rc == MUSTER_E_FULL) {
         atomic_fetch_add_explicit(&s->shown.full_events, 1, memory_order_relaxed);
     }
@@ -286,5 +290,10 @@ void store_stats(const struct store *s, struct store_stats *ret)
         .segments = atomic_load_explicit(&shown->segments, memory_order_relaxed),
         .log_bytes = atomic_load_explicit(&shown->log_bytes, memory_order_relaxed),
         .full_events = atomic_load_explicit(&shown->full_events, memory_order_relaxed),
+        .history_segments = atomic_load_explicit(&shown->history_segments, memory_order_relaxed),
+        .history_snapshots = atomic_load_explicit(&shown->history_snapshots, memory_order_relaxed),
+        .history_bytes = atomic_load_explicit(&shown->history_bytes, memory_order_relaxed),
+        .history_since_ms = atomic_load_explicit(&shown->history_since_ms, memory_order_relaxed),
+        .history_given_up = atomic_load_explicit(&shown->history_given_up, memory_order_relaxed),
     };
 }

@@ -17,7 +17,13 @@ struct segment {
 
 struct store_shown { /* read by other threads: each number by itself is right */
     _Atomic uint64_t batches, records, bytes, syncs, segments, log_bytes, full_events;
+    _Atomic uint64_t history_segments, history_snapshots, history_bytes, history_since_ms, history_given_up;
     _Atomic uint64_t pinning_shard; /* shard + 1; 0: nothing pins more than one segment */
+};
+
+struct past { /* a segment that is history */
+    uint64_t number, bytes;
+    int64_t since_ms; /* as its name says */
 };
 
 struct store {
@@ -49,6 +55,14 @@ struct store {
     uint64_t *probe_marks;
     uint64_t probe_mark;
 
+    struct {
+        struct past *v; /* oldest first, up to the log without a gap */
+        size_t count, cap;
+        uint64_t bytes;
+        uint64_t *floor; /* by shard: the newest entry before the oldest segment, of history or of the log */
+        bool floor_known;
+    } history;
+
     struct store_shown shown;
 };
 
@@ -76,8 +90,17 @@ int store_die(struct store *s, int rc);
 void store_show_segments(struct store *s);
 /* Removes the oldest segments as far as nothing in them is needed. */
 int store_trim_segments(struct store *s);
-/* Removes the shard's snapshots older than the one in use. */
-int store_snapshots_sweep(struct store *s, uint32_t shard);
+
+/* history.c */
+bool store_history_on(const struct store *s);
+/* The segment, which nothing needs any more, becomes history; the folder is not synced yet. */
+int store_history_keep(struct store *s, const struct segment *segment);
+/* Removes what passes the bounds, and snapshots that a newer one replaced and no history needs. What cannot be removed now goes the next time. */
+int store_history_settle(struct store *s);
+/* The disk is full: the oldest of it goes. false: there is none left. */
+bool store_history_give_up(struct store *s);
+/* Takes up what is there; with history off it is removed. */
+int store_history_open(struct store *s);
 
 /* recover.c gives the memory back for log.c too */
 struct store *store_new(const struct store_port *port, const struct store_options *options);

@@ -27,7 +27,8 @@ struct store *store_new(const struct store_port *port, const struct store_option
     s->released = calloc(options->shard_count, sizeof(*s->released));
     s->probes = calloc(options->shard_count, sizeof(*s->probes));
     s->probe_marks = calloc(options->shard_count, sizeof(*s->probe_marks));
-    if (s->shards == NULL || s->released == NULL || s->probes == NULL || s->probe_marks == NULL) {
+    s->history.floor = calloc(options->shard_count, sizeof(*s->history.floor));
+    if (s->shards == NULL || s->history.floor == NULL || s->released == NULL || s->probes == NULL || s->probe_marks == NULL) {
         store_delete(s);
         return NULL;
     }
@@ -48,6 +49,8 @@ void store_delete(struct store *s)
     for (uint32_t shard = 0; s->shards != NULL && shard < s->options.shard_count; shard++) {
         shard_log_fini(&s->shards[shard]);
     }
+    free(s->history.v);
+    free(s->history.floor);
     free(s->segments);
     free(s->shards);
     free(s->released);
@@ -95,8 +98,8 @@ static int remove_leftovers(struct store *s)
         uint64_t index = 0;
         bool gone = store_name_is_leftover(names.names[i]);
         if (store_snapshot_name_parse(names.names[i], &shard, &index)) {
-            /* one the log does not know: written, but the log never came to rely on it */
-            gone = shard >= s->options.shard_count || index != s->shards[shard].at.snapshot_index;
+            /* one the log does not know: written, but the log never came to rely on it; older ones may be history */
+            gone = shard >= s->options.shard_count || index > s->shards[shard].at.snapshot_index;
         }
         if (gone) {
             rc = store_file_remove(&s->port, names.names[i]);
@@ -172,6 +175,9 @@ static int settle(struct recover *r)
     int rc = r->number_count > 0 ? MUSTER_E_OK : begin_log(r, known >= 0 ? &identity : NULL, begun);
     if (rc >= 0) {
         rc = remove_leftovers(s);
+    }
+    if (rc >= 0) {
+        rc = store_history_open(s);
     }
     if (rc >= 0 && r->number_count > 0) {
         rc = open_newest(r);

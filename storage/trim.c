@@ -1,4 +1,4 @@
-/* trim.c: what goes away: segments that hold nothing needed, snapshots that a newer one replaces. */
+/* trim.c: segments that hold nothing needed go away, or become history. */
 #include "log.h"
 #include "file.h"
 #include "names.h"
@@ -32,7 +32,7 @@ static int remove_oldest(struct store *s)
 {
     char name[STORE_NAME_BYTES];
     store_segment_name(s->segments[0].number, name);
-    int rc = store_file_remove(&s->port, name);
+    int rc = store_history_on(s) ? store_history_keep(s, &s->segments[0]) : store_file_remove(&s->port, name);
     if (rc >= 0) {
         rc = s->port.sync_dir(s->port.ctx);
     }
@@ -48,8 +48,14 @@ static int remove_oldest(struct store *s)
 int store_trim_segments(struct store *s)
 {
     int rc = MUSTER_E_OK;
+    bool any = false;
     while (rc >= 0 && s->segment_count > 1 && !segment_needed(s, &s->segments[0])) {
         rc = remove_oldest(s);
+        any = true;
+    }
+    if (any) {
+        s->history.floor_known = s->history.floor_known && store_history_on(s);
+        rc = rc >= 0 ? store_history_settle(s) : rc;
     }
     store_show_segments(s);
     return rc;
@@ -95,24 +101,4 @@ bool store_oldest(const struct store *s, uint32_t *ret_shard, uint64_t *ret_log_
     *ret_shard = (uint32_t)(pinning - 1);
     *ret_log_bytes = atomic_load_explicit(&s->shown.log_bytes, memory_order_relaxed);
     return true;
-}
-
-int store_snapshots_sweep(struct store *s, uint32_t shard)
-{
-    struct name_list names;
-    int rc = store_name_list_load(&names, &s->port);
-    if (rc < 0) {
-        return rc;
-    }
-    for (size_t i = 0; i < names.count; i++) {
-        uint32_t of_shard = 0;
-        uint64_t index = 0;
-        if (store_snapshot_name_parse(names.names[i], &of_shard, &index) && of_shard == shard &&
-            index < s->shards[shard].at.snapshot_index) {
-            int removed = store_file_remove(&s->port, names.names[i]);
-            rc = removed < 0 ? removed : rc;
-        }
-    }
-    store_name_list_free(&names);
-    return rc;
 }

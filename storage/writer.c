@@ -29,6 +29,7 @@ struct store_writer {
     int result;
     uint64_t *trims; /* by shard: trim up to here when there is time; 0 nothing */
     bool trim_waiting;
+    bool tidy_waiting, room_wanted; /* history */
     bool stop;
 };
 
@@ -79,6 +80,20 @@ static void trim_one(struct store_writer *w)
     lock(w);
 }
 
+static void tidy(struct store_writer *w)
+{
+    bool room = w->room_wanted;
+    w->tidy_waiting = false;
+    w->room_wanted = false;
+    unlock(w);
+    if (room) {
+        store_make_room(w->store);
+    } else {
+        (void)store_tidy(w->store);
+    }
+    lock(w);
+}
+
 static void *writer_main(void *arg)
 {
     struct store_writer *w = arg;
@@ -90,6 +105,8 @@ static void *writer_main(void *arg)
             break;
         } else if (w->trim_waiting) {
             trim_one(w);
+        } else if (w->tidy_waiting) {
+            tidy(w);
         } else {
             MUSTER_CHECK(pthread_cond_wait(&w->changed, &w->mutex) == 0);
         }
@@ -187,6 +204,15 @@ void store_writer_trim(struct store_writer *w, uint32_t shard, uint64_t index)
         w->trim_waiting = true;
         MUSTER_CHECK(pthread_cond_signal(&w->changed) == 0);
     }
+    unlock(w);
+}
+
+void store_writer_tidy(struct store_writer *w, bool make_room)
+{
+    lock(w);
+    w->tidy_waiting = true;
+    w->room_wanted = w->room_wanted || make_room;
+    MUSTER_CHECK(pthread_cond_signal(&w->changed) == 0);
     unlock(w);
 }
 

@@ -76,6 +76,12 @@ struct store_options {
     uint64_t entry_max_bytes;
     void (*warn)(void *ctx, const char *text);
     void *warn_ctx;
+    /* History: segments and snapshots that nothing needs any more are kept for `muster log` up to so many bytes in all and so long (ms; negative: any age), by the wall
+     * clock that is asked for. When the disk is full they go first. Bytes 0, ms 0 or no clock: they go at once. */
+    uint64_t history_bytes;
+    int64_t history_ms;
+    int64_t (*wall_ms)(void *ctx);       /* called by the thread that writes */
+    void *wall_ctx;
 };
 
 /* What recovery found, shard by shard, handed over by store_open before it returns. */
@@ -114,7 +120,15 @@ int  store_write(struct store *s, const struct store_record *records, size_t cou
 int  store_trim(struct store *s, uint32_t shard, uint64_t index);
 /* The shard that pins the oldest segment, and the bytes of log kept; false while nothing pins more than one segment. */
 bool store_oldest(const struct store *s, uint32_t *ret_shard, uint64_t *ret_log_bytes);
-struct store_stats { uint64_t batches, records, bytes, syncs, segments, log_bytes, full_events; };
+/* Removes history that has become too old. The same thread as store_write. */
+int store_tidy(struct store *s);
+/* The disk is full for somebody else who writes into the folder: all history goes. The same thread. */
+void store_make_room(struct store *s);
+struct store_stats {
+    uint64_t batches, records, bytes, syncs, segments, log_bytes, full_events;
+    uint64_t history_segments, history_snapshots, history_bytes, history_since_ms;   /* since_ms: wall clock when the oldest segment became history; 0: there is none */
+    uint64_t history_given_up;           /* times that the disk was full and a piece of it went */
+};
 void store_stats(const struct store *s, struct store_stats *ret);
 
 /* ---- snapshots: lz4-framed chunks, each with a checksum --------------------------------------------------------------- */
@@ -224,6 +238,7 @@ int  store_writer_submit(struct store_writer *w, const struct store_record *reco
 bool store_writer_poll(struct store_writer *w, int *ret_result);         /* true once per finished batch */
 bool store_writer_busy(const struct store_writer *w);
 void store_writer_trim(struct store_writer *w, uint32_t shard, uint64_t index);      /* runs between batches */
+void store_writer_tidy(struct store_writer *w, bool make_room);          /* store_tidy, or store_make_room, between batches */
 void store_writer_stop(struct store_writer *w);          /* waits for the batch in flight */
 
 #endif

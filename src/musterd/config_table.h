@@ -287,6 +287,11 @@ INT64(log_segment_bytes, "muster.log.segment.bytes", 67108864, 1048576, 10995116
       "Size of one file of the log, written out in advance.")
 INT64(log_retain_bytes, "muster.log.retain.bytes", 67108864, 65536, 1099511627776, NONE,
       "Log kept behind the newest snapshots, so that a node that was away for a moment need not fetch a snapshot.")
+INT64(history_retention_bytes, "muster.history.retention.bytes", 1073741824, 0, 1099511627776, NONE,
+      "Log files and snapshots that no node needs any more are kept up to so many bytes on each node, for `muster log` and for looking at groups as they were "
+      "(--at). On a full disk they are the first to go. 0: nothing is kept.")
+INT64(history_retention_ms, "muster.history.retention.ms", 604800000, -1, 31536000000000, NONE,
+      "And no longer than this, by the wall clock, from when they were needed no more. -1: however old; 0: nothing is kept.")
 INT64(log_reserve_bytes, "muster.log.reserve.bytes", 8388608, 65536, 1099511627776, NONE,
       "Space set aside so that votes can still be stored on a full disk.")
 INT64(snapshot_interval_bytes, "muster.snapshot.interval.bytes", 67108864, 65536, 1099511627776, NONE,

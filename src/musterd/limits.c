@@ -35,6 +35,7 @@ static const struct row rows[] = {
     {"muster.jobs.max", AT(coord.jobs_running), NOWHERE},
     {"muster.group.heartbeat.hold.max", AT(coord.beats_held), AT(coord.beats_refused)},
     {"muster.log.retain.bytes", AT(core.log_bytes), NOWHERE},
+    {"muster.history.retention.bytes", AT(store.history_bytes), AT(store.history_given_up)},
 };
 
 /* A key is a limit's when one of its words is "max", and when a row above says so. */

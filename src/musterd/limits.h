@@ -16,6 +16,7 @@ struct limits_view {
     struct api_stats api;
     struct coord_stats coord;
     struct core_stats core;
+    struct store_stats store;
     uint64_t lag_ms;
     uint64_t peer_queued_bytes, peer_dropped;      /* of the peer for which most waits; messages to all of them */
     uint64_t groups, members, topics, state_bytes; /* of all shards, as this node has applied them */

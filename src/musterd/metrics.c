@@ -140,6 +140,11 @@ static const struct metric store_metrics[] = {
     STORE(full_events, OPS_COUNTER, "Writes that found the disk full."),
     STORE(segments, OPS_GAUGE, "Files of the log."),
     STORE(log_bytes, OPS_GAUGE, "Bytes of the log."),
+    STORE(history_segments, OPS_GAUGE, "Files of the log that are kept as history."),
+    STORE(history_snapshots, OPS_GAUGE, "Snapshots that newer ones replaced and that are kept as history."),
+    STORE(history_bytes, OPS_GAUGE, "Bytes of both."),
+    STORE(history_since_ms, OPS_GAUGE, "When the oldest of them became history, in ms since 1970; 0: there is none."),
+    STORE(history_given_up, OPS_COUNTER, "Pieces of history that went because the disk was full."),
 };
 #undef STORE
 
@@ -325,14 +330,13 @@ static void read_peers(struct server *s, struct limits_view *ret)
 
 static void read_view(struct server *s, struct limits_view *ret)
 {
-    struct store_stats store;
     memset(ret, 0, sizeof(*ret));
     read_peers(s, ret);
     ret->lag_ms = (uint64_t)turn_lag_us(s) / 1000;
     net_stats(s->net, &ret->net);
     api_stats(s->api, &ret->api);
     coord_stats(s->coord, &ret->coord);
-    uv_replica_stats(s->host, &ret->core, &store);
+    uv_replica_stats(s->host, &ret->core, &ret->store);
     for (uint32_t i = 0; i < replica_shard_count(s->replica); i++) {
         struct group_set_counts counts;
         group_set_counts(coord_set(s->coord, i), &counts);

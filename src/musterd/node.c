@@ -204,6 +204,9 @@ static int open_replica(struct server *s)
         .entry_max_bytes = (uint64_t)c->entry_max_bytes,
         .warn = on_store_warning,
         .warn_ctx = s,
+        .history_bytes = (uint64_t)c->history_retention_bytes,
+        .history_ms = c->history_retention_ms,
+        .wall_ms = wall_ms,
     };
     fill_core_options(c, &options.core);
     options.core.seed = random_number(&s->random);
