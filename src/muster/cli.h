@@ -49,7 +49,8 @@ struct cli {
     bool json;
     int64_t timeout_ms;
     const char *bootstrap;
-    struct arena arena; /* everything that lives as long as the command */
+    int64_t progress_ms; /* when it was shown last; 0: it is not shown */
+    struct arena arena;  /* everything that lives as long as the command */
 };
 
 /* Parses and runs one command line (argv[0] is the program). Returns the exit code. */

@@ -15,7 +15,9 @@ extern const struct cli_command command_topics_create, command_topics_list, comm
     command_topics_set_end;
 extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
-extern const struct cli_command command_offsets_list;
+extern const struct cli_command command_groups_protect;
+extern const struct cli_command command_offsets_list, command_offsets_reset, command_offsets_pre_create, command_offsets_copy,
+    command_offsets_rename, command_offsets_delete, command_offsets_export, command_offsets_import;
 extern const struct cli_command command_snapshot_save, command_snapshot_verify, command_snapshot_restore, command_cluster_recover;
 extern const struct cli_command command_log_dump, command_log_follow, command_log_grep, command_log_stat, command_log_diff,
     command_log_verify, command_log_state;
@@ -29,6 +31,9 @@ int peers_parse(struct cli *cli, const char *text, struct form_config *config);
 struct client;
 /* Hands the shard to that node (-1: to whichever is best placed), waits until it serves there, and prints it. An exit code. */
 int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to);
+
+/* Deletes the group; force: although it is protected. An exit code, what went wrong said. */
+int group_delete(struct cli *cli, struct client *c, struct str group, bool force);
 
 /* From the committed offset to the end; -1 when either is not known. */
 int64_t offset_lag(const struct offset_view *o);

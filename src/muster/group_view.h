@@ -72,6 +72,9 @@ int offsets_view_fetch(struct client *c, struct str group, struct arena *arena, 
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
 /* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */
 int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
+/* Asks the partitions' leaders for the offset at a time (ms, of the wall clock) or LIST_LATEST, LIST_EARLIEST, into ret[0..count); -1 where nobody can tell. */
+enum { LIST_LATEST = -1, LIST_EARLIEST = -2 };
+int offsets_view_list(struct client *c, const struct offsets_view *offsets, int64_t timestamp, struct arena *arena, int64_t *ret);
 
 /* ---- group_show.c ---- */
 struct str names_text(const struct str_array *names, struct arena *arena); /* "a,b"; null: none */

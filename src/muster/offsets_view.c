@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_LATEST = -1 };
-
 static int16_t fetch_error(const void *answer)
 {
     const struct offset_fetch_response *response = answer;
@@ -108,8 +106,8 @@ static const struct metadata_response_partition *find_partition(const struct met
 }
 
 /* The partitions whose leader is the node, as a request; its topics in order. */
-static void request_of_leader(const struct offsets_view *offsets, const int32_t *leaders, int32_t node, struct arena *arena,
-                              struct list_offsets_request *ret)
+static void request_of_leader(const struct offsets_view *offsets, int64_t timestamp, const int32_t *leaders, int32_t node,
+                              struct arena *arena, struct list_offsets_request *ret)
 {
     wire_init(&wire_list_offsets_request, ret);
     ret->replica_id = -1;
@@ -126,13 +124,13 @@ static void request_of_leader(const struct offsets_view *offsets, const int32_t 
             topic->name = offsets->v[i].topic;
             topic->partitions.v = partitions;
         }
-        *partitions = (struct list_offsets_request_partition){offsets->v[i].partition, -1, LIST_LATEST};
+        *partitions = (struct list_offsets_request_partition){offsets->v[i].partition, -1, timestamp};
         partitions++;
         topic->partitions.len++;
     }
 }
 
-static void take_ends(struct offsets_view *offsets, const struct list_offsets_response *response)
+static void take_answers(const struct offsets_view *offsets, const struct list_offsets_response *response, int64_t *ret)
 {
     for (int32_t i = 0; i < response->topics.len; i++) {
         for (int32_t k = 0; k < response->topics.v[i].partitions.len; k++) {
@@ -140,7 +138,7 @@ static void take_ends(struct offsets_view *offsets, const struct list_offsets_re
             struct offset_view key = {.topic = response->topics.v[i].name, .partition = p->partition_index};
             struct offset_view *o = bsearch(&key, offsets->v, (size_t)offsets->count, sizeof(*offsets->v), by_partition);
             if (o != NULL && p->error_code == 0) {
-                o->end = p->offset;
+                ret[o - offsets->v] = p->offset;
             }
         }
     }
@@ -159,10 +157,13 @@ static struct str *topics_of(const struct offsets_view *offsets, struct arena *a
     return topics;
 }
 
-int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena)
+int offsets_view_list(struct client *c, const struct offsets_view *offsets, int64_t timestamp, struct arena *arena, int64_t *ret)
 {
     int topic_count;
     const struct metadata_response *metadata;
+    for (int i = 0; i < offsets->count; i++) {
+        ret[i] = -1;
+    }
     if (offsets->count == 0) {
         return MUSTER_E_OK;
     }
@@ -180,11 +181,21 @@ int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct are
         struct client_node *node = client_broker(c, n);
         struct list_offsets_request request;
         const void *answer;
-        request_of_leader(offsets, leaders, node->id, arena, &request);
-        struct client_call call = {.key = API_KEY_LIST_OFFSETS, .max_version = 10, .request = &request};
+        request_of_leader(offsets, timestamp, leaders, node->id, arena, &request);
+        struct client_call call = {.key = API_KEY_LIST_OFFSETS, .min_version = 1, .max_version = 10, .request = &request};
         if (request.topics.len > 0 && client_node_call(c, node, &call, arena, &answer) == 0) {
-            take_ends(offsets, answer);
+            take_answers(offsets, answer, ret);
         }
     }
     return MUSTER_E_OK;
+}
+
+int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena)
+{
+    int64_t *ends = ARENA_NEW(arena, int64_t, offsets->count);
+    int rc = offsets_view_list(c, offsets, LIST_LATEST, arena, ends);
+    for (int i = 0; rc == 0 && i < offsets->count; i++) {
+        offsets->v[i].end = ends[i];
+    }
+    return rc;
 }

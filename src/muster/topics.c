@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESOURCE_TOPIC = 2, SOURCE_TOPIC_CONFIG = 1, LIST_LATEST = -1 };
+enum { RESOURCE_TOPIC = 2, SOURCE_TOPIC_CONFIG = 1 };
 
 static struct str uuid_str(struct uuid id, struct arena *arena)
 {

@@ -23,6 +23,7 @@ GROUP_ID_NOT_FOUND = 69
 MEMBER_ID_REQUIRED = 79
 UNKNOWN_TOPIC_ID = 100
 FENCED_MEMBER_EPOCH = 110
+STALE_MEMBER_EPOCH = 113
 INVALID_REGULAR_EXPRESSION = 128
 
 # Errors that say: ask again, maybe elsewhere. Nothing was lost by them.

@@ -1,0 +1,210 @@
+/* groups_protect.c: muster groups protect, delete: what may not happen by accident. */
+#include "commands.h"
+#include "group_view.h"
+#include "out.h"
+
+#include <string.h>
+
+enum { RESOURCE_GROUP = 32, ALTER_SET = 0, ALTER_DELETE = 1, KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
+
+/* 0, or the error said as an exit code. */
+static int set_protection(struct cli *cli, struct client *c, struct str group, bool on)
+{
+    struct incremental_alter_configs_request request;
+    struct incremental_alter_configs_request_alterable_config config = {.name = STR("muster.protected"),
+                                                                        .config_operation = on ? ALTER_SET : ALTER_DELETE,
+                                                                        .value = on ? STR("true") : STR_NULL};
+    struct incremental_alter_configs_request_alter_configs_resource resource = {.resource_type = RESOURCE_GROUP,
+                                                                                .resource_name = group,
+                                                                                .configs = {&config, 1}};
+    const void *answer;
+    wire_init(&wire_incremental_alter_configs_request, &request);
+    request.resources.v = &resource;
+    request.resources.len = 1;
+    struct client_call call = {.key = API_KEY_INCREMENTAL_ALTER_CONFIGS, .max_version = -1, .request = &request};
+    int rc = client_any_call(c, &call, &cli->arena, &answer, NULL);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    const struct incremental_alter_configs_response *response = answer;
+    int16_t error = response->responses.len == 1 ? response->responses.v[0].error_code : -1;
+    if (error == 0) {
+        return CLI_OK;
+    }
+    struct str message = response->responses.len == 1 ? response->responses.v[0].error_message : STR_NULL;
+    return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                    kafka_error_text(error, message, &cli->arena),
+                    error == KAFKA_INVALID_CONFIG ? "; groups are protected by muster, not by Apache Kafka" : "");
+}
+
+/* ---- protect ---- */
+
+static int run_protect(struct cli *cli)
+{
+    static const char *const headers[] = {"GROUP", "PROTECTED"};
+    struct client c;
+    struct table t;
+    bool on = !cli_flag(cli, "off");
+    int code = cli_connect(cli, &c);
+    if (code != CLI_OK) {
+        return code;
+    }
+    json_t *results = json_array();
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
+        int one = set_protection(cli, &c, str_of(cli->operands[i]), on);
+        code = one != CLI_OK ? one : code;
+        if (one == CLI_OK) {
+            json_t *row = json_object();
+            out_json_set(row, "group", out_json_text(str_of(cli->operands[i])));
+            out_json_set(row, "protected", json_boolean(on));
+            out_json_add(results, row);
+            table_text(&t, str_of(cli->operands[i]));
+            table_text(&t, on ? STR("yes") : STR("no"));
+        }
+    }
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "groups", json_incref(results));
+        out_json_print(document, cli->out);
+    } else if (t.cell_count > 0) {
+        table_print(&t, cli->out);
+    }
+    json_decref(results);
+    client_fini(&c);
+    return code;
+}
+
+static const struct cli_option protect_options[] = {
+    {"off", NULL, "the groups are not protected any more"},
+};
+
+const struct cli_command command_groups_protect = {
+    .noun = "groups",
+    .verb = "protect",
+    .operands = "GROUP...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .summary = "Protects groups: without --force they are not deleted and their offsets not reset.",
+    .details =
+        "By Kafka's tools neither. Members commit as ever, and offsets expire as ever. The group need not exist yet, and stays protected\n"
+        "when it goes by itself. It is the group's config muster.protected.",
+    .options = protect_options,
+    .option_count = COUNT_OF(protect_options),
+    .run = run_protect};
+
+/* ---- delete ---- */
+
+static int16_t delete_error(const void *answer)
+{
+    const struct delete_groups_response *response = answer;
+    return response->results.len == 1 ? response->results.v[0].error_code : 0;
+}
+
+static int ask_delete(struct cli *cli, struct client *c, struct str group, int16_t *ret_error, struct str *ret_message)
+{
+    struct delete_groups_request request;
+    const void *answer;
+    wire_init(&wire_delete_groups_request, &request);
+    request.groups_names.v = &group;
+    request.groups_names.len = 1;
+    struct client_call call = {.key = API_KEY_DELETE_GROUPS, .max_version = -1, .request = &request, .changes = true};
+    int rc = client_group_call(c, group, &call, delete_error, &cli->arena, &answer);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    const struct delete_groups_response *response = answer;
+    *ret_error = response->results.len == 1 ? response->results.v[0].error_code : -1;
+    *ret_message = response->results.len == 1 ? response->results.v[0].error_message : STR_NULL;
+    return CLI_OK;
+}
+
+/* Kafka's request cannot say that the group goes although it is protected: the protection is taken away first, and put back if the group stays. */
+static int try_delete(struct cli *cli, struct client *c, struct str group, bool force, int16_t *ret_error, struct str *ret_message)
+{
+    int code = ask_delete(cli, c, group, ret_error, ret_message);
+    if (code != CLI_OK || *ret_error != KAFKA_POLICY_VIOLATION || !force) {
+        return code;
+    }
+    code = set_protection(cli, c, group, false);
+    code = code == CLI_OK ? ask_delete(cli, c, group, ret_error, ret_message) : code;
+    if (code != CLI_OK || *ret_error != 0) {
+        (void)set_protection(cli, c, group, true);
+    }
+    return code;
+}
+
+static int say_refused(struct cli *cli, struct str group, int16_t error, struct str message)
+{
+    return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                    kafka_error_text(error, message, &cli->arena), error == KAFKA_POLICY_VIOLATION ? " (--force)" : "");
+}
+
+int group_delete(struct cli *cli, struct client *c, struct str group, bool force)
+{
+    int16_t error;
+    struct str message;
+    int code = try_delete(cli, c, group, force, &error, &message);
+    return code != CLI_OK || error == 0 ? code : say_refused(cli, group, error, message);
+}
+
+static int delete_one(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results)
+{
+    int16_t error;
+    struct str message;
+    int code = try_delete(cli, c, group, cli_flag(cli, "force"), &error, &message);
+    if (code != CLI_OK) {
+        return code;
+    }
+    table_text(t, group);
+    table_text(t, error == 0 ? STR("deleted") : str_of(kafka_error_name(error, &cli->arena)));
+    json_t *one = json_object();
+    out_json_set(one, "group", out_json_text(group));
+    out_json_set(one, "deleted", json_boolean(error == 0));
+    out_json_set(one, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
+    out_json_add(results, one);
+    return error == 0 ? CLI_OK : say_refused(cli, group, error, message);
+}
+
+static int run_delete(struct cli *cli)
+{
+    static const char *const headers[] = {"GROUP", "RESULT"};
+    struct client c;
+    struct table t;
+    int code = cli_connect(cli, &c);
+    if (code != CLI_OK) {
+        return code;
+    }
+    json_t *results = json_array();
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
+        int one = delete_one(cli, &c, str_of(cli->operands[i]), &t, results);
+        code = one != CLI_OK ? one : code;
+    }
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "groups", json_incref(results));
+        out_json_print(document, cli->out);
+    } else if (t.cell_count > 0) {
+        table_print(&t, cli->out);
+    }
+    json_decref(results);
+    client_fini(&c);
+    return code;
+}
+
+static const struct cli_option delete_options[] = {
+    {"force", NULL, "although the group is protected"},
+};
+
+const struct cli_command command_groups_delete = {
+    .noun = "groups",
+    .verb = "delete",
+    .operands = "GROUP...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .summary = "Deletes groups without members, of any type, with their offsets.",
+    .details = "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.",
+    .options = delete_options,
+    .option_count = COUNT_OF(delete_options),
+    .run = run_delete};
