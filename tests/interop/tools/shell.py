@@ -5,6 +5,7 @@ import subprocess
 
 JAVA = ["java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
 TOOLS = {
+    "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "kafka-configs": "org.apache.kafka.tools.ConfigCommand",
     "kafka-consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
     "kafka-groups": "org.apache.kafka.tools.GroupsCommand",
@@ -53,7 +54,8 @@ class Tools:
 
     def run(self, tool, words):
         """What it printed, and its exit code."""
-        self.shell.stdin.write(f"{TOOLS[tool]} --bootstrap-server {self.options.bootstrap} {words}\n")
+        where = "" if tool == "kafka-dump-log" else f"--bootstrap-server {self.options.bootstrap} "
+        self.shell.stdin.write(f"{TOOLS[tool]} {where}{words}\n")
         self.shell.stdin.flush()
         text = ""
         for line in self.shell.stdout:
