@@ -203,8 +203,9 @@ static bool newest_below(const struct name_list *names, uint32_t shard, uint64_t
     return found;
 }
 
-int store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta,
-                        struct store_snapshot_reader **ret)
+/* Newest first, from those below `below` down to min_index. */
+static int open_newest(const struct store_port *port, uint32_t shard, uint64_t min_index, uint64_t below,
+                       struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret)
 {
     struct name_list names;
     int rc = store_name_list_load(&names, port);
@@ -212,7 +213,7 @@ int store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t 
         return rc;
     }
     rc = MUSTER_E_NOT_FOUND;
-    uint64_t index = UINT64_MAX;
+    uint64_t index = below;
     while (newest_below(&names, shard, min_index, index, &index)) {
         char name[STORE_NAME_BYTES];
         struct store_snapshot_meta meta;
@@ -235,6 +236,18 @@ int store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t 
     }
     store_name_list_free(&names);
     return rc;
+}
+
+int store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta,
+                        struct store_snapshot_reader **ret)
+{
+    return open_newest(port, shard, min_index, UINT64_MAX, ret_meta, ret);
+}
+
+int store_snapshot_open_before(const struct store_port *port, uint32_t shard, uint64_t max_index, struct store_snapshot_meta *ret_meta,
+                               struct store_snapshot_reader **ret)
+{
+    return open_newest(port, shard, 1, max_index < UINT64_MAX ? max_index + 1 : max_index, ret_meta, ret);
 }
 
 int store_snapshot_verify(const struct store_port *port, const char *name, uint32_t shard, uint64_t index, uint64_t term,

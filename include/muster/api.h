@@ -17,6 +17,17 @@ enum api_channel {
 
 struct api_peer { uint32_t node_id; struct str address; };
 
+/* A read of this node's log files, which takes too long for the loop: made elsewhere, brought back by api_folder_done. */
+enum { API_FILE_NAME_BYTES = 64 };
+struct api_folder_read {
+    char name[API_FILE_NAME_BYTES];              /* "": which files there are */
+    uint64_t offset;
+    uint32_t max_bytes;
+    int result;                                  /* 0, NOT_FOUND, IO; set by the host as what follows */
+    uint64_t file_bytes;
+    struct buf data;                             /* bytes of the file, or names, each with a zero behind it; taken by api_folder_done */
+};
+
 struct api_options {
     uint32_t node_id;
     struct uuid cluster_id, incarnation;
@@ -34,6 +45,9 @@ struct api_options {
                                                     applied it, or after this time */
     int32_t request_max_groups;                  /* muster.request.max.groups: a request that names more closes its connection */
     int64_t backup_idle_us;                      /* muster.backup.idle.timeout.ms: a shard that is read for a backup is let go after such a pause */
+    void (*read_folder)(void *ctx, struct api_folder_read *read);    /* NULL: log files are not given out */
+    void *read_folder_ctx;
+    int32_t folder_reads_max;                    /* muster.log.reads.max: at once; more are refused */
     int32_t request_max_topics;                  /* muster.request.max.topics: the same of topics */
     size_t response_max_bytes;                   /* muster.response.max.bytes: a request whose answer would be longer closes its connection */
     struct catalog_broker_values broker_values;  /* for DescribeConfigs */
@@ -68,10 +82,14 @@ bool api_is_registered(const struct api *a);
 typedef void api_created_fn(void *ctx, uint64_t token, struct str failure);
 void api_create_topics_own(struct api *a, const struct create_topics_request *request, api_created_fn *done, void *ctx, uint64_t token);
 
+/* On the loop, once for each read, unless the api has been freed. */
+void api_folder_done(struct api *a, struct api_folder_read *read);
+
 struct api_stats {
-    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, too_many_groups, too_many_topics, answers_too_large;
+    uint64_t requests, errors, malformed, unsupported, forwarded, forward_failures, fetch_waits, folder_reads, folder_reads_refused, too_many_groups, too_many_topics, answers_too_large;
     uint64_t by_key[64], error_by_key[64];       /* in the order of api_key_at */
     uint64_t waiting;                            /* requests inside */
+    uint64_t folder_reads_now;
 };
 void api_stats(const struct api *a, struct api_stats *ret);
 size_t api_key_count(void);

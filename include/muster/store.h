@@ -149,6 +149,8 @@ int  store_snapshot_commit(struct store_snapshot_writer *w);     /* frees the wr
 void store_snapshot_abort(struct store_snapshot_writer *w);
 
 struct store_snapshot_reader;
+/* The newest good one of the shard with at most max_index; bad ones are passed over. NOT_FOUND; CORRUPT, VERSION: there are only bad ones. */
+int  store_snapshot_open_before(const struct store_port *port, uint32_t shard, uint64_t max_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
 /* Newest snapshot of the shard with at least min_index whose header and trailer are good. NOT_FOUND, CORRUPT. meta->config stays valid until close. */
 int  store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
 int  store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret);    /* decompressed data, borrowed until the next call; len 0: the end; CORRUPT */
@@ -227,6 +229,10 @@ struct store_visit {
 /* 0: clean; TRUNCATED: torn tail; CORRUPT: damage, everything before it was shown. History is read first. Damage in it ends with its segment: what is behind is shown,
  * too, and report->only_past stays true as long as there is no other. */
 int store_scan(const struct store_port *port, const struct store_visit *visit, struct store_report *report);
+
+/* The files of the log and the snapshots, names only; and bytes of one of them (*ret_len is short at its end). Other files of the folder are NOT_FOUND. From any thread. */
+int store_folder_list(const struct store_port *port, void (*each)(void *ctx, const char *name), void *ctx);
+int store_folder_read(const struct store_port *port, const char *name, uint64_t offset, void *dst, size_t len, size_t *ret_len, uint64_t *ret_file_bytes);
 
 /* ---- writer: the log thread of a server -------------------------------------------------------------------------------- */
 

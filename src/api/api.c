@@ -26,6 +26,7 @@ void api_free(struct api *a)
         wait_cancel(r);
         r->wait.fire(r);
     }
+    folder_waits_drop(a);
     MUSTER_CHECK(a->stats.waiting == 0);
     pool_put(&a->pool, a->waits.v, a->waits.cap * sizeof(struct api_request *));
     pool_put(&a->pool, a->asks, a->ask_cap * sizeof(struct applied_ask));

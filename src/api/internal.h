@@ -19,10 +19,12 @@ enum kafka_error {
     KAFKA_NOT_CONTROLLER = 41,
     KAFKA_INVALID_REQUEST = 42,
     KAFKA_POLICY_VIOLATION = 44,
+    KAFKA_KAFKA_STORAGE_ERROR = 56,
     KAFKA_FETCH_SESSION_ID_NOT_FOUND = 70,
     KAFKA_FENCED_LEADER_EPOCH = 74,
     KAFKA_UNKNOWN_LEADER_EPOCH = 75,
     KAFKA_INVALID_FETCH_SESSION_EPOCH = 71,
+    KAFKA_THROTTLING_QUOTA_EXCEEDED = 89,
     KAFKA_UNKNOWN_TOPIC_ID = 100,
     KAFKA_MISMATCHED_ENDPOINT_TYPE = 114,
     KAFKA_UNSUPPORTED_ENDPOINT_TYPE = 115,
@@ -70,6 +72,10 @@ int64_t waits_next_us(const struct api *a);
 struct api_cut;
 void cuts_expire(struct api *a); /* closes those that nobody reads any more */
 int64_t cuts_next_us(const struct api *a);
+
+/* ---- read_folder.c ---- */
+struct folder_wait;
+void folder_waits_drop(struct api *a); /* what the host would bring back is not waited for any more */
 
 /* ---- a request ------------------------------------------------------------------------------------------------------------ */
 
@@ -154,6 +160,7 @@ struct api {
     size_t ask_count, ask_cap;
     bool registering;
     struct api_cut *cuts;
+    struct folder_wait *folder_waits; /* reads of log files that are under way */
     struct api_stats stats;
     struct log_gate malformed_gate, unsupported_gate, names_gate, answer_gate;
 };
@@ -248,7 +255,7 @@ api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group
     api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard,
     api_streams_group_heartbeat, api_streams_group_describe, api_streams_group_topology_description_update, api_streams_group_initialize,
     api_streams_group_topology, api_change_member, api_cluster_members, api_upgrade_cluster, api_consumer_group_heartbeat,
-    api_consumer_group_describe, api_alter_group_offsets, api_read_shard;
+    api_consumer_group_describe, api_read_folder, api_alter_group_offsets, api_read_shard;
 /* A version of ApiVersions that this server does not know: the one case in which a client gets an answer all the same. */
 void api_versions_unsupported(struct api_request *r);
 bool api_versions_header_is_whole(struct bytes frame);

@@ -22,6 +22,7 @@ struct client_node {
     } apis[CLIENT_APIS_MAX];
 };
 
+struct client_call;
 struct client {
     struct client_node nodes[CLIENT_NODES_MAX];
     int node_count, bootstrap_count; /* the bootstrap addresses come first */
@@ -30,6 +31,10 @@ struct client {
     int32_t correlation_id;
     int32_t controller; /* of the newest Metadata; -1: none */
     struct str cluster_id;
+    /* Not NULL: requests are answered by this instead of by a node (log_past_client.c). 0 or VERSION. */
+    int (*answer)(void *ctx, const struct client_call *call, struct arena *arena, const void **ret);
+    void (*answer_close)(void *ctx);
+    void *answer_ctx;
     char error[512]; /* what failed and what to do, after any call that returned an error */
 };
 

@@ -1,4 +1,5 @@
 #include "group_view.h"
+#include "log_past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,12 @@ enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
 
 int cli_connect(struct cli *cli, struct client *c)
 {
+    if (cli_text(cli, "at") != NULL) {
+        return log_past_connect(cli, c);
+    }
+    if (cli_text(cli, "data") != NULL) {
+        return cli_fail(cli, CLI_USAGE, "--data goes with --at: as of which moment ('now' is the end)?");
+    }
     if (client_init(c, cli->bootstrap, cli->timeout_ms) < 0) {
         return cli_fail(cli, CLI_USAGE, "%s", c->error);
     }

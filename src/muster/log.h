@@ -168,8 +168,16 @@ struct log_erased {
 };
 
 struct log_folder {
-    bool borrowed; /* the port is the caller's */
+    bool borrowed;             /* the port is the caller's */
+    struct log_remote *remote; /* the live node behind the port; NULL: it is a folder */
     struct store_port port;
+    uint64_t segments;
+    uint32_t log_shards; /* the log is of so many; 0: not known */
+    struct {             /* which segments are read; wanted NULL: all */
+        bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next);
+        void *ctx;
+    } scope;
+    bool marked;
     struct log_erased *erased; /* by shard */
     size_t shard_count;
     struct store_report report;
@@ -186,10 +194,16 @@ struct log_folder {
 int log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
 /* What --data names, or, without it, the log files of a live node, read through it (log_remote.c). */
 int log_source_open(struct cli *cli, struct log_folder *ret);
+struct log_remote;
+int log_remote_open(struct cli *cli, int64_t node_id, struct log_folder *ret); /* node_id -1: the first that answers */
+void log_remote_close(struct log_remote *r);
 /* The same on another port; it stays the caller's. */
 int log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
 void log_folder_close(struct log_folder *f);
-/* Goes through everything; the callbacks may be NULL. 0, or a code of store_scan. */
+/* From now on only segments that are wanted are read; NULL: all. */
+void log_folder_scope(struct log_folder *f,
+                      bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next), void *ctx);
+/* Goes through everything in scope; the callbacks may be NULL. 0, or a code of store_scan. */
 int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
                     void (*state)(void *ctx, const struct store_record *record),
                     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx);
@@ -197,6 +211,8 @@ int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct l
 bool log_run_next(struct bytes run, size_t *at, struct record *ret);
 /* The ids that the catalogue in the newest snapshot of shard 0 has for the topic; what comes later is learnt as it is read. */
 void log_folder_learn_topic(struct log_folder *f, struct str topic, struct log_topic_ids *ids);
+/* What is wrong with a folder whose log does not even begin. */
+int log_folder_tell(struct cli *cli, struct log_folder *f);
 /* Says what was found wrong with the folder; the exit code. */
 int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
 
@@ -206,14 +222,37 @@ int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filt
 int log_stat_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t top);
 int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard);
 int log_verify_folder(struct cli *cli, struct log_folder *f);
-int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t at);
-/* Every shard as the log makes it: its last index, the newest term that the folder knows, its state. Shards of which nothing is there are left out. Calls `found`
- * once, and only when the code is CLI_OK or CLI_TORN; what it gets is borrowed. */
+int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, const struct log_moment *at);
+
+/* ---- the log applied again (log_replay.c) ---- */
+
 struct log_shard {
     uint32_t shard;
-    uint64_t index, term;
+    uint64_t index, term; /* of its newest entry; the newest term that was seen */
+    int64_t wall_ms;      /* clock of the node that wrote it; 0: not known, for it is in a snapshot */
+    uint64_t entries;     /* applied, behind the snapshot that was begun with */
     struct group_set *set;
 };
+struct log_wish {
+    uint32_t shard;
+    uint64_t at; /* the last entry that counts; UINT64_MAX: all there is */
+};
+/* The wished shards, each from the nearest snapshot on, reading only what that takes; wishes NULL: all shards from the oldest entry that can be applied, every snapshot
+ * on the way compared. The code of what went wrong, said. Freed by the caller in any case. */
+struct log_replay;
+struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code);
+/* By number of shard, those without a state left out; borrowed. */
+const struct log_shard *log_replay_shards(const struct log_replay *r, size_t *ret_count);
+const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t shard); /* NULL: nothing of it is there */
+uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots);
+void log_replay_free(struct log_replay *r);
+/* The last entry of each shard that was written up to the time: up to the first that was written later. In the cli's arena, by shard; UINT64_MAX: all of it.
+ * A shard whose kept log begins later has its entry 0, *ret_begins says when. 0, or a code of store_scan. */
+int log_find_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, uint64_t **ret_at, size_t *ret_count, int64_t *ret_begins_ms);
+uint32_t log_shard_of_group(struct str group, uint32_t shard_count);
+
+/* Every shard as the log makes it. Shards of which nothing is there are left out. Calls `found` once, and only when the code is CLI_OK or CLI_TORN; what it gets is
+ * borrowed. */
 int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
                       void *ctx);
 /* What is new in the folder of a running node, as it comes (log_follow.c). Ends when the output does. */

@@ -218,6 +218,7 @@ static int run_diff(struct cli *cli)
 
 static const struct cli_option diff_options[] = {
     OPTION_DATA,
+    OPTION_NODE,
 
     {"with", "DIR", "the other data folder"},
     OPTION_SHARD,

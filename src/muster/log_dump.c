@@ -42,13 +42,14 @@ static int show(struct cli *cli, const struct log_filter *filter, bool follow)
 {
     struct log_folder folder;
     const char *data = cli_text(cli, "data");
-    if (data == NULL) {
+    bool disk = cli_flag(cli, "disk") || cli_text(cli, "node") != NULL;
+    if (data == NULL && !disk) {
         return log_dump_live(cli, filter, follow);
     }
-    if (follow || cli_text(cli, "bootstrap") != NULL) {
-        return cli_fail(cli, CLI_USAGE, "--data reads a folder; --bootstrap and --follow go with a live node");
+    if (follow) {
+        return cli_fail(cli, CLI_USAGE, "--follow goes with a live node, without --disk ('muster log follow' follows a folder, too)");
     }
-    int code = log_folder_open(cli, data, &folder);
+    int code = log_source_open(cli, &folder);
     if (code == CLI_OK) {
         code = log_dump_folder(cli, &folder, filter);
         log_folder_close(&folder);
@@ -65,19 +66,11 @@ static int run_dump(struct cli *cli)
 }
 
 static const struct cli_option dump_options[] = {
-    OPTION_DATA,
-    OPTION_GROUP,
-    OPTION_TOPIC,
-    OPTION_MEMBER,
-    OPTION_TYPE,
-    OPTION_SHARD,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_SINCE,
-    OPTION_UNTIL,
-    OPTION_ALL,
-    OPTION_FORMAT,
-    {"follow", NULL, "go on with entries as they are committed, until interrupted (a live node)"},
+    OPTION_DATA,  OPTION_DISK,   OPTION_NODE_DISK,
+    OPTION_GROUP, OPTION_TOPIC,  OPTION_MEMBER,
+    OPTION_TYPE,  OPTION_SHARD,  OPTION_FROM,
+    OPTION_TO,    OPTION_SINCE,  OPTION_UNTIL,
+    OPTION_ALL,   OPTION_FORMAT, {"follow", NULL, "go on with entries as they are committed, until interrupted (a live node)"},
 };
 
 const struct cli_command command_log_dump = {
@@ -93,7 +86,7 @@ const struct cli_command command_log_dump = {
         "arrow\n"
         "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
         "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
-        "shows committed entries that it still has in memory.\n"
+        "shows the committed entries that it has in memory, with --disk all that its disk has.\n"
         "Exit code 1 when nothing is there of what was asked for, as grep has it. Damage: everything before it is shown, then its place\n"
         "and kind on standard error, and exit code 4 or 5.",
     .options = dump_options,
@@ -115,19 +108,9 @@ static int run_grep(struct cli *cli)
 }
 
 static const struct cli_option grep_options[] = {
-    OPTION_DATA,
-    OPTION_GROUP,
-    OPTION_TOPIC,
-    OPTION_MEMBER,
-    OPTION_TYPE,
-    OPTION_SHARD,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_SINCE,
-    OPTION_UNTIL,
-    OPTION_ALL,
-    OPTION_FORMAT,
-    {"ignore-case", NULL, "letters match in either case"},
+    OPTION_DATA,   OPTION_DISK,  OPTION_NODE_DISK, OPTION_GROUP,  OPTION_TOPIC,
+    OPTION_MEMBER, OPTION_TYPE,  OPTION_SHARD,     OPTION_FROM,   OPTION_TO,
+    OPTION_SINCE,  OPTION_UNTIL, OPTION_ALL,       OPTION_FORMAT, {"ignore-case", NULL, "letters match in either case"},
 };
 
 const struct cli_command command_log_grep = {

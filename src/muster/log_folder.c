@@ -92,24 +92,63 @@ static void mark_record(void *ctx, const struct store_record *record)
     }
 }
 
-static int mark_erased(struct log_folder *f)
+static bool in_scope(void *ctx, const struct store_segment *segment, const struct store_segment *next)
+{
+    const struct log_folder *f = ((struct marking *)ctx)->folder;
+    return f->scope.wanted(f->scope.ctx, segment, next);
+}
+
+static void forget_erased(struct log_folder *f)
+{
+    for (size_t i = 0; i < f->shard_count; i++) {
+        free(f->erased[i].v);
+    }
+    free(f->erased);
+    f->erased = NULL;
+    f->shard_count = 0;
+    f->marked = false;
+}
+
+static void mark_erased(struct log_folder *f)
 {
     struct marking m = {.folder = f};
-    struct store_visit visit = {.ctx = &m, .batch = mark_batch, .record = mark_record, .skip_snapshots = true};
-    return store_scan(&f->port, &visit, &f->report);
+    struct store_visit visit = {
+        .ctx = &m, .batch = mark_batch, .record = mark_record, .wanted = f->scope.wanted != NULL ? in_scope : NULL, .skip_snapshots = true};
+    struct store_report report;
+    (void)store_scan(&f->port, &visit, &report); /* the pass that follows finds the same, and tells */
+    f->marked = true;
+}
+
+void log_folder_scope(struct log_folder *f,
+                      bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next), void *ctx)
+{
+    forget_erased(f);
+    f->scope.wanted = wanted;
+    f->scope.ctx = ctx;
 }
 
 /* ---- open ---- */
 
-static int first_pass(struct cli *cli, struct log_folder *f)
+/* Nothing is read but where each segment begins. */
+static bool note_segment(void *ctx, const struct store_segment *segment, const struct store_segment *next)
+{
+    struct log_folder *f = ctx;
+    (void)next;
+    f->segments++;
+    f->log_shards = segment->shard_count;
+    return false;
+}
+
+static int first_look(struct cli *cli, struct log_folder *f)
 {
     struct store_identity identity;
-    int rc = mark_erased(f);
+    struct store_visit visit = {.ctx = f, .wanted = note_segment, .skip_snapshots = true};
+    int rc = store_scan(&f->port, &visit, &f->report);
     if (rc < 0 && rc != MUSTER_E_TRUNCATED && rc != MUSTER_E_CORRUPT) {
         log_folder_close(f);
         return cli_fail(cli, CLI_FAILED, "%s", f->report.text);
     }
-    if (f->report.segments == 0 && rc == 0 && store_identity_read(&f->port, &identity) == MUSTER_E_NOT_FOUND) {
+    if (f->segments == 0 && rc == 0 && store_identity_read(&f->port, &identity) == MUSTER_E_NOT_FOUND) {
         log_folder_close(f);
         return cli_fail(cli, CLI_FAILED, "the folder holds no log: it is not the data folder of a node that was part of a cluster");
     }
@@ -126,19 +165,26 @@ int log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret)
                         : errno != 0             ? strerror(errno)
                                                  : muster_strerror(rc));
     }
-    return first_pass(cli, ret);
+    return first_look(cli, ret);
 }
 
 int log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret)
 {
     *ret = (struct log_folder){.port = *port, .borrowed = true};
-    return first_pass(cli, ret);
+    return first_look(cli, ret);
 }
 
 int log_source_open(struct cli *cli, struct log_folder *ret)
 {
     const char *data = cli_text(cli, "data");
-    return data == NULL ? cli_fail(cli, CLI_USAGE, "--data DIR is missing") : log_folder_open(cli, data, ret);
+    int64_t node;
+    if (!cli_number(cli, "node", 0, INT32_MAX, -1, &node)) {
+        return CLI_USAGE;
+    }
+    if (data != NULL && (node >= 0 || cli_text(cli, "bootstrap") != NULL)) {
+        return cli_fail(cli, CLI_USAGE, "--data reads a folder; --bootstrap and --node go with a live node");
+    }
+    return data == NULL ? log_remote_open(cli, node, ret) : log_folder_open(cli, data, ret);
 }
 
 void log_folder_close(struct log_folder *f)
@@ -147,12 +193,9 @@ void log_folder_close(struct log_folder *f)
         store_port_posix_fini(&f->port);
     }
     f->port = (struct store_port){0};
-    for (size_t i = 0; i < f->shard_count; i++) {
-        free(f->erased[i].v);
-    }
-    free(f->erased);
-    f->erased = NULL;
-    f->shard_count = 0;
+    log_remote_close(f->remote);
+    f->remote = NULL;
+    forget_erased(f);
 }
 
 /* ---- the pass that shows ---- */
@@ -191,16 +234,35 @@ static void visit_snapshot(void *ctx, const struct store_snapshot_meta *meta)
     }
 }
 
+static bool scope_wanted(void *ctx, const struct store_segment *segment, const struct store_segment *next)
+{
+    const struct log_folder *f = ctx;
+    return f->scope.wanted(f->scope.ctx, segment, next);
+}
+
 int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct log_item *item),
                     void (*state)(void *ctx, const struct store_record *record),
                     void (*snapshot)(void *ctx, const struct store_snapshot_meta *meta), void *ctx)
 {
     struct store_visit visit = {.ctx = f, .batch = visit_batch, .record = visit_record, .snapshot = visit_snapshot};
+    if (!f->marked) {
+        mark_erased(f);
+    }
+    if (f->scope.wanted != NULL) {
+        visit.wanted = scope_wanted;
+        visit.skip_snapshots = snapshot == NULL;
+    }
     f->pass.item = item;
     f->pass.state = state;
     f->pass.snapshot = snapshot;
     f->pass.ctx = ctx;
     return store_scan(&f->port, &visit, &f->report);
+}
+
+int log_folder_tell(struct cli *cli, struct log_folder *f)
+{
+    int code = log_folder_judge(cli, f, log_folder_scan(f, NULL, NULL, NULL, NULL));
+    return code != CLI_OK ? code : cli_fail(cli, CLI_FAILED, "the log is empty");
 }
 
 void log_folder_learn_topic(struct log_folder *f, struct str topic, struct log_topic_ids *ids)

@@ -59,7 +59,8 @@ static void say_missing(struct live *live, int32_t shard, int64_t first)
 {
     const struct log_filter *filter = &live->printer.filter;
     if (live->next[shard] < first && first > 1 && filter->from < first) {
-        cli_say(live->cli, "shard %d: entries before %" PRId64 " are in a snapshot, the node has them no more", shard, first);
+        cli_say(live->cli, "shard %d: entries before %" PRId64 " are no longer in the node's memory (--disk reads its log files)", shard,
+                first);
     }
 }
 

@@ -4,7 +4,10 @@
 
 /* clang-format off */
 #define OPTION_DATA   {"data", "DIR", "the data folder (muster.data.dir) of a node, stopped or running, or a copy of one; it is only read"}
+#define OPTION_DATA_AT {"data", "DIR", "with --at: from the data folder of a node, or a copy of one (default: through a live node)"}
 #define OPTION_NODE   {"node", "ID", "without --data: the node whose log is read (default: the first that answers)"}
+#define OPTION_DISK   {"disk", NULL, "without --data: what the live node has on its disk, history included, instead of what it has in memory"}
+#define OPTION_NODE_DISK {"node", "ID", "the same of that node"}
 #define OPTION_GROUP  {"group", "GROUP", "only records of the group, and what requests for it caused"}
 #define OPTION_TOPIC  {"topic", "TOPIC", "only records that mention the topic, by its name or by an id that it has had"}
 #define OPTION_MEMBER {"member", "ID", "only records that mention the member id or the group instance id"}
@@ -16,6 +19,7 @@
 #define OPTION_UNTIL  {"until", "TIME", "only entries written then or before"}
 #define OPTION_ALL    {"all", NULL, "also what is no record: barriers, terms and votes, snapshots; and entries that later ones erased"}
 #define OPTION_FORMAT {"format", "FORM", "text, json (the same as --json), or kafka: as 'kafka-dump-log --offsets-decoder' prints"}
+#define OPTION_AT     {"at", "INDEX|TIME", "as of that entry of the shard's log, or of that time: 2026-11-30T20:15:00Z, or 15m, 6h, 2d ago"}
 /* clang-format on */
 
 #endif

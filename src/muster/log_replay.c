@@ -1,5 +1,5 @@
 /* log_replay.c: the log applied again, by the library that the nodes run, to see what state it makes. */
-#include "log.h"
+#include "log_explain.h"
 #include "out.h"
 
 #include <muster/group.h>
@@ -10,11 +10,9 @@
 
 struct replay_shard {
     struct pool pool;
-    struct group_set *set; /* NULL: nothing of the shard was seen */
-    uint64_t applied;
-    uint64_t entries;
-    uint64_t term; /* the newest that was seen */
-    bool ended;    /* at the index asked for, or it cannot go on */
+    struct log_shard is; /* set NULL: nothing of the shard was seen */
+    uint64_t at;         /* stop behind this index; 0: it is not wished for */
+    bool ended;          /* at the index asked for, or it cannot go on */
 };
 struct snapshot_seen {
     uint32_t shard;
@@ -22,49 +20,61 @@ struct snapshot_seen {
     bool compared;
 };
 
-struct replay {
+struct log_replay {
     struct cli *cli;
     struct log_folder *folder;
-    int64_t shard;                /* -1: all */
-    uint64_t at;                  /* stop behind this index */
+    bool nearest;                 /* begins with the nearest snapshots; else compares all of them */
     struct replay_shard **shards; /* by number; each stays where it is: its state points to its pool */
     size_t shard_count;
+    struct log_shard *found;
+    size_t found_count;
     struct snapshot_seen *snapshots;
     size_t snapshot_count, snapshot_cap;
     struct arena scratch;
     int code;
     uint64_t compared;
+    struct log_explain explain;
 };
 
-static struct replay_shard *shard_of(struct replay *r, uint32_t shard)
+static struct replay_shard *shard_of(struct log_replay *r, uint32_t shard)
 {
     while (r->shard_count <= shard) {
         r->shards = reallocarray(r->shards, r->shard_count + 1, sizeof(*r->shards));
         MUSTER_CHECK(r->shards != NULL);
-        r->shards[r->shard_count] = calloc(1, sizeof(**r->shards));
-        MUSTER_CHECK(r->shards[r->shard_count] != NULL);
-        r->shard_count++;
+        struct replay_shard *s = calloc(1, sizeof(*s));
+        MUSTER_CHECK(s != NULL);
+        s->is.shard = (uint32_t)r->shard_count;
+        s->at = r->nearest ? 0 : UINT64_MAX;
+        r->shards[r->shard_count++] = s;
     }
     return r->shards[shard];
 }
 
-static void wrong(struct replay *r, uint32_t shard, uint64_t index, const char *what)
+static struct group_set *set_of(struct replay_shard *s)
+{
+    if (s->is.set == NULL) {
+        s->is.set = group_set_new(&s->pool, s->is.shard);
+    }
+    return s->is.set;
+}
+
+static void wrong(struct log_replay *r, uint32_t shard, uint64_t index, const char *what)
 {
     fflush(r->cli->out);
     r->code = cli_fail(r->cli, CLI_CORRUPT, "shard %" PRIu32 ", index %" PRIu64 ": %s", shard, index, what);
 }
 
-static void note_term(struct replay *r, uint32_t shard, uint64_t term)
+static void note_term(struct log_replay *r, uint32_t shard, uint64_t term)
 {
     struct replay_shard *s = shard_of(r, shard);
-    s->term = term > s->term ? term : s->term;
+    s->is.term = term > s->is.term ? term : s->is.term;
 }
 
 /* ---- snapshots ---- */
 
 static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 {
-    struct replay *r = ctx;
+    struct log_replay *r = ctx;
     note_term(r, meta->shard, meta->term);
     if (r->snapshot_count == r->snapshot_cap) {
         r->snapshot_cap = r->snapshot_cap > 0 ? r->snapshot_cap * 2 : 16;
@@ -75,7 +85,7 @@ static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 }
 
 /* A group set is filled by runs of whole records; snapshots give them in the runs they were written in. */
-static int restore_runs(struct replay *r, struct replay_shard *s, struct store_snapshot_reader *reader)
+static int restore_runs(struct log_replay *r, struct replay_shard *s, struct store_snapshot_reader *reader)
 {
     for (;;) {
         struct bytes run;
@@ -84,43 +94,58 @@ static int restore_runs(struct replay *r, struct replay_shard *s, struct store_s
             return rc;
         }
         arena_clear(&r->scratch);
-        rc = group_restore(s->set, run, &r->scratch);
+        rc = group_restore(s->is.set, run, &r->scratch);
         if (rc < 0) {
             return rc;
         }
     }
 }
 
-/* Fills the shard's state from its newest snapshot, which has at least min_index. */
-static int restore(struct replay *r, uint32_t shard, uint64_t min_index)
+/* Fills the shard's state from the snapshot, and closes it. */
+static int restore(struct log_replay *r, struct replay_shard *s, const struct store_snapshot_meta *meta,
+                   struct store_snapshot_reader *reader)
 {
-    struct replay_shard *s = shard_of(r, shard);
-    struct store_snapshot_meta meta;
-    struct store_snapshot_reader *reader = NULL;
-    int rc = store_snapshot_open(&r->folder->port, shard, min_index, &meta, &reader);
-    if (rc < 0) {
-        return rc;
-    }
-    group_set_clear(s->set);
-    rc = restore_runs(r, s, reader);
-    s->applied = meta.index;
+    group_set_clear(set_of(s));
+    int rc = restore_runs(r, s, reader);
+    s->is.index = meta->index;
+    s->is.term = meta->term > s->is.term ? meta->term : s->is.term;
+    s->is.wall_ms = 0;
     store_snapshot_close(reader);
     return rc;
 }
 
-/* Where a snapshot was taken, its hash has to be that of the state. */
-static void compare(struct replay *r, uint32_t shard)
+/* The oldest snapshot that the entry behind min_index can follow, as long as it is not too new. */
+static int restore_behind(struct log_replay *r, struct replay_shard *s, uint64_t min_index)
 {
-    struct replay_shard *s = shard_of(r, shard);
+    struct store_snapshot_meta meta, older;
+    struct store_snapshot_reader *reader = NULL, *other = NULL;
+    int rc = store_snapshot_open(&r->folder->port, s->is.shard, min_index, &meta, &reader);
+    while (rc == 0 && meta.index > min_index &&
+           store_snapshot_open_before(&r->folder->port, s->is.shard, meta.index - 1, &older, &other) == 0) {
+        if (older.index < min_index) {
+            store_snapshot_close(other);
+            break;
+        }
+        store_snapshot_close(reader);
+        reader = other;
+        meta = older;
+    }
+    return rc < 0 ? rc : restore(r, s, &meta, reader);
+}
+
+/* Where a snapshot was taken, its hash has to be that of the state. */
+static void compare(struct log_replay *r, struct replay_shard *s)
+{
     for (size_t i = 0; i < r->snapshot_count; i++) {
         struct snapshot_seen *seen = &r->snapshots[i];
-        if (seen->shard != shard || seen->index != s->applied || seen->compared) {
+        if (seen->shard != s->is.shard || seen->index != s->is.index || seen->compared) {
             continue;
         }
         seen->compared = true;
         r->compared++;
-        if (group_set_hash(s->set) != seen->hash) {
-            wrong(r, shard, seen->index, "the state does not have the hash that the snapshot carries");
+        if (group_set_hash(s->is.set) != seen->hash) {
+            wrong(r, s->is.shard, seen->index, "the state does not have the hash that the snapshot carries");
+            log_explain_compare(&r->explain, r->cli, r->folder, s->is.shard, seen->index, s->is.set);
         }
     }
 }
@@ -128,234 +153,259 @@ static void compare(struct replay *r, uint32_t shard)
 /* ---- entries ---- */
 
 /* Brings the shard to the index before the entry. false: not possible, said. */
-static bool reach(struct replay *r, uint32_t shard, uint64_t index)
+static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
 {
-    struct replay_shard *s = shard_of(r, shard);
-    if (s->set == NULL) {
-        s->set = group_set_new(&s->pool, shard);
-    }
-    if (index <= s->applied + 1) {
+    (void)set_of(s);
+    if (index <= s->is.index + 1) {
         return true;
     }
-    int rc = restore(r, shard, index - 1);
+    int rc = restore_behind(r, s, index - 1);
     if (rc < 0) {
-        wrong(r, shard, index, "nothing on the disk says what came before: there is no snapshot that this entry follows");
+        wrong(r, s->is.shard, index, "nothing on the disk says what came before: there is no snapshot that this entry follows");
         s->ended = true;
         return false;
     }
-    if (s->applied > r->at) {
+    if (s->is.index > s->at) {
         s->ended = true;
         if (r->code == CLI_OK) {
             r->code =
                 cli_fail(r->cli, CLI_FAILED, "shard %" PRIu32 ": the log begins with a snapshot at %" PRIu64 ", what was before is gone",
-                         shard, s->applied);
+                         s->is.shard, s->is.index);
         }
         return false;
     }
-    compare(r, shard);
+    compare(r, s);
     return true;
 }
 
 static void replay_item(void *ctx, const struct log_item *item)
 {
-    struct replay *r = ctx;
+    struct log_replay *r = ctx;
     const char *why = NULL;
+    int64_t clock_ms;
     note_term(r, item->shard, item->term);
-    if (item->erased || (r->shard >= 0 && r->shard != (int64_t)item->shard)) {
-        return;
-    }
     struct replay_shard *s = shard_of(r, item->shard);
-    if (s->ended || item->index > r->at || !reach(r, item->shard, item->index)) {
-        return;
-    }
-    if (item->index <= s->applied) {
+    if (item->erased || s->ended || item->index > s->at || !reach(r, s, item->index) || item->index <= s->is.index) {
         return;
     }
     arena_clear(&r->scratch);
-    if (item->kind == LOG_COMMAND && !group_apply_entry(s->set, item->index, item->payload, &r->scratch, NULL, NULL, &why)) {
+    if (item->kind == LOG_COMMAND && !group_apply_entry(s->is.set, item->index, item->payload, &r->scratch, NULL, NULL, &why)) {
         wrong(r, item->shard, item->index, why);
         s->ended = true;
         return;
     }
-    s->applied = item->index;
-    s->entries++;
-    compare(r, item->shard);
+    s->is.index = item->index;
+    s->is.entries++;
+    (void)log_item_times(item, &clock_ms, &s->is.wall_ms);
+    compare(r, s);
 }
 
 /* A snapshot that came from another node took the place of the shard's log. */
 static void replay_state(void *ctx, const struct store_record *record)
 {
-    struct replay *r = ctx;
+    struct log_replay *r = ctx;
     note_term(r, record->shard, record->term);
     bool jumps = record->kind == STORE_SNAPSHOT && record->entry_type == 1;
-    if (!jumps || record->index > r->at || (r->shard >= 0 && r->shard != (int64_t)record->shard)) {
-        return;
-    }
     struct replay_shard *s = shard_of(r, record->shard);
-    if (!s->ended && s->applied < record->index) {
-        (void)reach(r, record->shard, record->index + 1);
+    if (jumps && record->index <= s->at && !s->ended && s->is.index < record->index) {
+        (void)reach(r, s, record->index + 1);
     }
 }
 
 /* Shards of which the log has no entry, only a snapshot. */
-static void replay_rest(struct replay *r)
+static void replay_rest(struct log_replay *r)
 {
     for (size_t i = 0; i < r->snapshot_count; i++) {
         const struct snapshot_seen seen = r->snapshots[i];
-        bool wanted = (r->shard < 0 || r->shard == (int64_t)seen.shard) && seen.index <= r->at;
-        if (wanted && shard_of(r, seen.shard)->set == NULL && !shard_of(r, seen.shard)->ended) {
-            (void)reach(r, seen.shard, seen.index + 1);
+        struct replay_shard *s = shard_of(r, seen.shard);
+        if (seen.index <= s->at && s->is.set == NULL && !s->ended) {
+            (void)reach(r, s, seen.index + 1);
         }
     }
 }
 
-static int replay_all(struct replay *r)
+/* ---- the whole ---- */
+
+/* Whether a wished shard has entries in the segment between what is reached and what is asked for, or one that erases such: none does behind a segment that begins
+ * with a snapshot in use that covers them. */
+static bool holds_wished(void *ctx, const struct store_segment *segment, const struct store_segment *next)
 {
-    int scanned = log_folder_scan(r->folder, replay_item, replay_state, note_snapshot, r);
-    replay_rest(r);
-    int judged = log_folder_judge(r->cli, r->folder, scanned);
-    return judged == CLI_CORRUPT || r->code == CLI_OK ? judged : r->code;
+    const struct log_replay *r = ctx;
+    for (size_t i = 0; i < r->shard_count && i < segment->shard_count; i++) {
+        const struct replay_shard *s = r->shards[i];
+        bool before_end = segment->shards[i].snapshot_index < s->at;
+        bool behind_begin = next == NULL || i >= next->shard_count || next->shards[i].last_index > s->is.index;
+        if (s->at > 0 && before_end && behind_begin) {
+            return true;
+        }
+    }
+    return false;
 }
 
-static void replay_init(struct replay *r, struct cli *cli, struct log_folder *folder, int64_t shard, int64_t at)
+static void begin_with_nearest(struct log_replay *r, const struct log_wish *wishes, size_t count)
 {
-    *r = (struct replay){.cli = cli, .folder = folder, .shard = shard, .at = (uint64_t)at};
+    for (size_t i = 0; i < count; i++) {
+        struct store_snapshot_meta meta;
+        struct store_snapshot_reader *reader = NULL;
+        struct replay_shard *s = shard_of(r, wishes[i].shard);
+        uint64_t limit = wishes[i].at;
+        int rc = limit > 0 ? 0 : MUSTER_E_NOT_FOUND;
+        s->at = wishes[i].at;
+        while (rc == 0 && limit > 0 && (rc = store_snapshot_open_before(&r->folder->port, wishes[i].shard, limit, &meta, &reader)) == 0) {
+            limit = meta.index - 1;
+            if (restore(r, s, &meta, reader) == 0 && group_set_hash(s->is.set) == meta.state_hash) {
+                break;
+            }
+            cli_say(r->cli, "damaged: the snapshot of shard %" PRIu32 " at %" PRIu64 "; an older one and more of the log may do as well",
+                    s->is.shard, meta.index);
+            group_set_clear(s->is.set);
+            s->is.index = 0;
+        }
+        if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
+            cli_say(r->cli, "damaged: the snapshots of shard %" PRIu32, s->is.shard);
+        }
+    }
+    log_folder_scope(r->folder, holds_wished, r);
+}
+
+static void collect(struct log_replay *r)
+{
+    r->found = calloc(r->shard_count + 1, sizeof(*r->found));
+    MUSTER_CHECK(r->found != NULL);
+    for (size_t i = 0; i < r->shard_count; i++) {
+        bool nothing = r->shards[i]->is.set == NULL || (r->shards[i]->ended && r->code == CLI_FAILED);
+        if (!nothing) {
+            r->found[r->found_count++] = r->shards[i]->is;
+        }
+    }
+}
+
+struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code)
+{
+    struct log_replay *r = calloc(1, sizeof(*r));
+    MUSTER_CHECK(r != NULL);
+    *r = (struct log_replay){.cli = cli, .folder = f, .nearest = wishes != NULL};
     arena_init(&r->scratch, 0);
+    if (r->nearest) {
+        begin_with_nearest(r, wishes, count);
+    }
+    int scanned = log_folder_scan(f, replay_item, replay_state, r->nearest ? NULL : note_snapshot, r);
+    replay_rest(r);
+    int judged = log_folder_judge(cli, f, scanned);
+    log_explain_blame(&r->explain, cli, f);
+    log_folder_scope(f, NULL, NULL);
+    collect(r);
+    *ret_code = judged == CLI_CORRUPT || r->code == CLI_OK ? judged : r->code;
+    return r;
 }
 
-static void replay_fini(struct replay *r)
+const struct log_shard *log_replay_shards(const struct log_replay *r, size_t *ret_count)
+{
+    *ret_count = r->found_count;
+    return r->found;
+}
+
+const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t shard)
+{
+    for (size_t i = 0; i < r->found_count; i++) {
+        if (r->found[i].shard == shard) {
+            return &r->found[i];
+        }
+    }
+    return NULL;
+}
+
+uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots)
+{
+    *ret_snapshots = r->snapshot_count;
+    return r->compared;
+}
+
+void log_replay_free(struct log_replay *r)
 {
     for (size_t i = 0; i < r->shard_count; i++) {
-        if (r->shards[i]->set != NULL) {
-            group_set_free(r->shards[i]->set);
+        if (r->shards[i]->is.set != NULL) {
+            group_set_free(r->shards[i]->is.set);
         }
         free(r->shards[i]);
     }
     free(r->shards);
+    free(r->found);
     free(r->snapshots);
     arena_fini(&r->scratch);
-}
-
-/* ---- verify ---- */
-
-static void print_verified(struct cli *cli, const struct replay *r)
-{
-    static const char *const headers[] = {"SHARD", "APPLIED", "ENTRIES", "GROUPS", "MEMBERS", "OFFSETS", "TOPICS", "STATE-HASH"};
-    struct table t;
-    json_t *shards = json_array();
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (size_t i = 0; i < r->shard_count; i++) {
-        const struct replay_shard *s = r->shards[i];
-        struct group_set_counts counts;
-        if (s->set == NULL) {
-            continue;
-        }
-        group_set_counts(s->set, &counts);
-        struct str hash = arena_printf(&cli->arena, "%016" PRIx64, group_set_hash(s->set));
-        const int64_t numbers[] = {(int64_t)i,     (int64_t)s->applied, (int64_t)s->entries, counts.groups,
-                                   counts.members, counts.offsets,      counts.topics};
-        static const char *const names[] = {"shard", "appliedIndex", "entries", "groups", "members", "offsets", "topics"};
-        json_t *one = json_object();
-        for (size_t k = 0; k < COUNT_OF(numbers); k++) {
-            table_number(&t, numbers[k]);
-            out_json_set(one, names[k], json_integer(numbers[k]));
-        }
-        table_text(&t, hash);
-        out_json_set(one, "stateHash", out_json_text(hash));
-        out_json_add(shards, one);
-    }
-    if (!cli->json) {
-        table_print(&t, cli->out);
-        fprintf(cli->out, "\n%" PRIu64 " batches in %" PRIu64 " segments, %zu snapshots; the state agreed with %" PRIu64 " of them\n",
-                r->folder->report.batches, r->folder->report.segments, r->snapshot_count, r->compared);
-        json_decref(shards);
-        return;
-    }
-    json_t *document = json_object();
-    out_json_set(document, "batches", json_integer((json_int_t)r->folder->report.batches));
-    out_json_set(document, "segments", json_integer((json_int_t)r->folder->report.segments));
-    out_json_set(document, "snapshots", json_integer((json_int_t)r->snapshot_count));
-    out_json_set(document, "snapshotsCompared", json_integer((json_int_t)r->compared));
-    out_json_set(document, "shards", shards);
-    out_json_print(document, cli->out);
-}
-
-int log_verify_folder(struct cli *cli, struct log_folder *f)
-{
-    struct replay r;
-    replay_init(&r, cli, f, -1, INT64_MAX);
-    int code = replay_all(&r);
-    print_verified(cli, &r);
-    replay_fini(&r);
-    return code;
+    free(r);
 }
 
 int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
                       void *ctx)
 {
-    struct replay r;
-    replay_init(&r, cli, f, -1, INT64_MAX);
-    int code = replay_all(&r);
-    struct log_shard *shards = ARENA_NEW(&cli->arena, struct log_shard, r.shard_count);
-    size_t count = 0;
-    for (size_t i = 0; i < r.shard_count; i++) {
-        const struct replay_shard *s = r.shards[i];
-        if (s->set != NULL) {
-            shards[count++] = (struct log_shard){(uint32_t)i, s->applied, s->term, s->set};
-        }
+    int code;
+    struct log_wish *wishes = ARENA_NEW(&cli->arena, struct log_wish, f->log_shards);
+    for (uint32_t i = 0; i < f->log_shards; i++) {
+        wishes[i] = (struct log_wish){i, UINT64_MAX};
     }
+    struct log_replay *r = log_replay_run(cli, f, wishes, f->log_shards, &code);
     if (code == CLI_OK || code == CLI_TORN) {
-        found(ctx, shards, count);
+        found(ctx, r->found, r->found_count);
     }
-    replay_fini(&r);
+    log_replay_free(r);
     return code;
 }
 
-/* ---- state ---- */
-
-static void print_run(struct log_groups *groups, const struct buf *run)
+uint32_t log_shard_of_group(struct str group, uint32_t shard_count)
 {
-    struct record record;
-    for (size_t at = 0; log_run_next((struct bytes){run->ptr, (int32_t)run->len}, &at, &record);) {
-        log_groups_record(groups, record);
-    }
+    return (uint32_t)(hash_bytes(group.ptr, group.len > 0 ? (size_t)group.len : 0, 0) % shard_count);
 }
 
-static void print_state(struct log_printer *printer, uint32_t shard, struct group_set *set, const struct group_set *catalog)
+/* ---- times ---- */
+
+struct time_search {
+    int64_t wall_ms;
+    struct time_shard {
+        uint64_t begin, first,
+            over; /* the first entry that is kept, the first command; the first command that was written later, 0: none yet */
+        int64_t first_ms;
+    } * v;
+    size_t count;
+};
+
+static void search_record(void *ctx, const struct store_record *record)
 {
-    struct log_groups groups;
-    struct buf run;
-    bool more = true;
-    buf_init(&run, 0);
-    log_groups_init(&groups, printer, shard, set, catalog);
-    group_snapshot_begin(set);
-    while (more) {
-        buf_clear(&run);
-        more = group_snapshot_next(set, 1 << 16, &run);
-        print_run(&groups, &run);
+    struct time_search *t = ctx;
+    int64_t clock_ms, wall_ms;
+    struct log_item item = {.kind = record->entry_type, .payload = record->payload};
+    if (record->kind != STORE_ENTRY || record->shard >= t->count) {
+        return;
     }
-    group_snapshot_end(set);
-    log_groups_fini(&groups);
-    buf_fini(&run);
+    struct time_shard *s = &t->v[record->shard];
+    s->begin = s->begin == 0 ? record->index : s->begin;
+    if (s->over != 0 && record->index <= s->over) {
+        s->over = 0; /* it was erased */
+    }
+    if (!log_item_times(&item, &clock_ms, &wall_ms)) {
+        return;
+    }
+    if (s->first == 0) {
+        s->first = record->index;
+        s->first_ms = wall_ms;
+    }
+    s->over = s->over == 0 && wall_ms > t->wall_ms ? record->index : s->over;
 }
 
-int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t at)
+int log_find_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, uint64_t **ret_at, size_t *ret_count, int64_t *ret_begins_ms)
 {
-    struct replay r;
-    struct log_printer printer;
-    replay_init(&r, cli, f, filter->shard, at);
-    log_printer_init(&printer, cli, filter);
-    int code = replay_all(&r);
-    for (size_t i = 0; i < r.shard_count; i++) {
-        if (r.shards[i]->set != NULL && !(r.shards[i]->ended && code == CLI_FAILED)) {
-            print_state(&printer, (uint32_t)i, r.shards[i]->set, r.shards[0]->set);
-        }
+    struct store_visit visit = {.record = search_record, .skip_snapshots = true};
+    struct time_search t = {.wall_ms = wall_ms, .v = ARENA_NEW(&cli->arena, struct time_shard, f->log_shards), .count = f->log_shards};
+    struct store_report report;
+    visit.ctx = &t;
+    int rc = store_scan(&f->port, &visit, &report);
+    *ret_at = ARENA_NEW(&cli->arena, uint64_t, t.count);
+    *ret_count = t.count;
+    *ret_begins_ms = 0;
+    for (size_t i = 0; i < t.count; i++) {
+        bool gone = t.v[i].over != 0 && t.v[i].over == t.v[i].first && t.v[i].begin > 1;
+        (*ret_at)[i] = t.v[i].over == 0 ? UINT64_MAX : gone ? 0 : t.v[i].over - 1;
+        *ret_begins_ms = gone && t.v[i].first_ms > *ret_begins_ms ? t.v[i].first_ms : *ret_begins_ms;
     }
-    if (code == CLI_OK && printer.printed == 0) {
-        code = cli_fail(cli, CLI_FAILED, "there is nothing%s%s", str_is_null(filter->group) ? "" : " of group ",
-                        str_is_null(filter->group) ? "" : filter->group.ptr);
-    }
-    log_printer_fini(&printer);
-    replay_fini(&r);
-    return code;
+    return rc == MUSTER_E_TRUNCATED || rc == MUSTER_E_CORRUPT ? MUSTER_E_OK : rc; /* told by the pass that follows */
 }

@@ -1,71 +1,96 @@
-/* log_state.c: muster log verify, state. */
+/* log_state.c: muster log state: the live records, as of a moment. */
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
+#include "log_past.h"
+#include "out.h"
 
-/* ---- verify ---- */
+#include <muster/group.h>
 
-static int run_verify(struct cli *cli)
+static void print_run(struct log_groups *groups, const struct buf *run)
 {
-    struct log_folder folder;
-    int code = log_source_open(cli, &folder);
-    if (code == CLI_OK) {
-        code = log_verify_folder(cli, &folder);
-        log_folder_close(&folder);
+    struct record record;
+    for (size_t at = 0; log_run_next((struct bytes){run->ptr, (int32_t)run->len}, &at, &record);) {
+        log_groups_record(groups, record);
     }
-    return code;
 }
 
-static const struct cli_option verify_options[] = {
-    OPTION_DATA,
-};
+static void print_state(struct log_printer *printer, uint32_t shard, struct group_set *set, const struct group_set *catalog)
+{
+    struct log_groups groups;
+    struct buf run;
+    bool more = true;
+    buf_init(&run, 0);
+    log_groups_init(&groups, printer, shard, set, catalog);
+    group_snapshot_begin(set);
+    while (more) {
+        buf_clear(&run);
+        more = group_snapshot_next(set, 1 << 16, &run);
+        print_run(&groups, &run);
+    }
+    group_snapshot_end(set);
+    log_groups_fini(&groups);
+    buf_fini(&run);
+}
 
-const struct cli_command command_log_verify = {
-    .noun = "log",
-    .verb = "verify",
-    .operands = "",
-    .summary = "Verifies a data folder: every checksum, and the state that the log makes.",
-    .details =
-        "Reads every batch and snapshot, applies the entries to an empty state or to the oldest snapshot that they follow, and compares\n"
-        "the state's hash with the one each snapshot carries.",
-    .options = verify_options,
-    .option_count = COUNT_OF(verify_options),
-    .run = run_verify};
-
-/* ---- state ---- */
+int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, const struct log_moment *at)
+{
+    struct log_past past;
+    struct log_printer printer;
+    size_t count;
+    int code = log_past_open(cli, f, filter->group, filter->shard, at, &past);
+    if (past.replay == NULL) {
+        return code;
+    }
+    log_printer_init(&printer, cli, filter);
+    const struct log_shard *shards = log_replay_shards(past.replay, &count);
+    const struct log_shard *catalog = log_replay_shard(past.replay, 0);
+    log_past_print(cli, &past);
+    for (size_t i = 0; i < count; i++) {
+        if (log_past_is_asked(&past, shards[i].shard)) {
+            print_state(&printer, shards[i].shard, shards[i].set, catalog != NULL ? catalog->set : NULL);
+        }
+    }
+    if (code == CLI_OK && printer.printed == 0) {
+        code = cli_fail(cli, CLI_FAILED, "there is nothing%s%s", str_is_null(filter->group) ? "" : " of group ",
+                        str_is_null(filter->group) ? "" : filter->group.ptr);
+    }
+    log_printer_fini(&printer);
+    log_past_close(&past);
+    return code;
+}
 
 static int run_state(struct cli *cli)
 {
     struct log_filter filter;
+    struct log_moment at;
     struct log_folder folder;
-    int64_t at;
-    if (!log_filter_take(cli, &filter) || !cli_number(cli, "at", 1, INT64_MAX, INT64_MAX, &at)) {
+    if (!log_filter_take(cli, &filter) || !log_moment_take(cli, &at)) {
         return CLI_USAGE;
     }
     int code = log_source_open(cli, &folder);
     if (code == CLI_OK) {
-        code = log_state_folder(cli, &folder, &filter, at);
+        code = log_state_folder(cli, &folder, &filter, &at);
         log_folder_close(&folder);
     }
     return code;
 }
 
 static const struct cli_option state_options[] = {
-    OPTION_DATA,
-    OPTION_GROUP,
-    OPTION_TOPIC,
-    OPTION_MEMBER,
-    OPTION_TYPE,
-    OPTION_SHARD,
-    {"at", "INDEX", "as of that index of the shard's log (its end)"},
+    OPTION_DATA, OPTION_NODE, OPTION_GROUP, OPTION_TOPIC, OPTION_MEMBER, OPTION_TYPE, OPTION_SHARD, OPTION_AT,
 };
 
 const struct cli_command command_log_state = {
     .noun = "log",
     .verb = "state",
     .operands = "",
-    .summary = "Shows the state that the log makes: the live records as of an index.",
-    .details = "Give --group or --shard with --at: each shard counts its own indexes. Exit code 1 when nothing is there.",
+    .summary = "Shows the state that the log makes: the live records as of an index or a time.",
+    .details =
+        "From the nearest snapshot on, as far back as the log is kept (muster.history.retention.*). With --at INDEX give --group or "
+        "--shard, too: each\n"
+        "shard counts its own indexes. A TIME is compared with the wall clock in the entries: the state is that before the first entry "
+        "that\n"
+        "was written later. The end of a node's folder may hold entries that are not committed yet. Exit code 1 when nothing is there.",
     .options = state_options,
     .option_count = COUNT_OF(state_options),
     .run = run_state};

@@ -1,6 +1,8 @@
 /* offsets.c: muster offsets ... */
 #include "commands.h"
 #include "group_view.h"
+#include "log_options.h"
+#include "log_past.h"
 #include "out.h"
 
 int64_t offset_lag(const struct offset_view *o)
@@ -95,10 +97,11 @@ static int groups_to_list(struct cli *cli, struct client *c, struct str **ret, i
     return MUSTER_E_OK;
 }
 
-static void print_offsets(struct cli *cli, const struct table *t, json_t *groups)
+static void print_offsets(struct cli *cli, const struct client *c, const struct table *t, json_t *groups)
 {
     if (cli->json) {
         json_t *document = json_object();
+        log_past_add(c, document);
         out_json_set(document, "groups", json_incref(groups));
         out_json_print(document, cli->out);
     } else if (t->cell_count > 0) {
@@ -130,7 +133,7 @@ static int run_list(struct cli *cli)
         code = one != CLI_OK ? one : code;
     }
     if (rc == 0) {
-        print_offsets(cli, &t, groups);
+        print_offsets(cli, &c, &t, groups);
     }
     json_decref(groups);
     client_fini(&c);
@@ -139,13 +142,15 @@ static int run_list(struct cli *cli)
 
 static const struct cli_option list_options[] = {
     {"group", "GROUP", "the group; may be given more than once"},
+    OPTION_AT,
+    OPTION_DATA_AT,
+    OPTION_NODE,
 };
 
 const struct cli_command command_offsets_list = {
     .noun = "offsets",
     .verb = "list",
     .operands = "[GROUP...]",
-    .watchable = true,
     .max_operands = -1,
     .summary = "Lists committed offsets.",
     .details = "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"

@@ -292,6 +292,8 @@ INT64(history_retention_bytes, "muster.history.retention.bytes", 1073741824, 0, 
       "(--at). On a full disk they are the first to go. 0: nothing is kept.")
 INT64(history_retention_ms, "muster.history.retention.ms", 604800000, -1, 31536000000000, NONE,
       "And no longer than this, by the wall clock, from when they were needed no more. -1: however old; 0: nothing is kept.")
+INT32(log_reads_max, "muster.log.reads.max", 4, 0, 1000, NONE,
+      "Reads of log files through this node at once, for `muster log` and --at on a live node. Each takes a megabyte of memory; more are asked to come again. 0: none.")
 INT64(log_reserve_bytes, "muster.log.reserve.bytes", 8388608, 65536, 1099511627776, NONE,
       "Space set aside so that votes can still be stored on a full disk.")
 INT64(snapshot_interval_bytes, "muster.snapshot.interval.bytes", 67108864, 65536, 1099511627776, NONE,

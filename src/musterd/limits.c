@@ -35,6 +35,7 @@ static const struct row rows[] = {
     {"muster.jobs.max", AT(coord.jobs_running), NOWHERE},
     {"muster.group.heartbeat.hold.max", AT(coord.beats_held), AT(coord.beats_refused)},
     {"muster.log.retain.bytes", AT(core.log_bytes), NOWHERE},
+    {"muster.log.reads.max", AT(api.folder_reads_now), AT(api.folder_reads_refused)},
     {"muster.history.retention.bytes", AT(store.history_bytes), AT(store.history_given_up)},
 };
 

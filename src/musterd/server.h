@@ -107,6 +107,9 @@ void data_configured_address(const struct config *c, uint32_t node, char *dst, s
 void errands_run_job(void *ctx, struct group_job *job);
 void errands_create_topics(void *ctx, uint64_t token, const struct create_topics_request *request);
 
+/* ---- folder.c: log files that somebody reads through this node ---- */
+void folder_read(void *ctx, struct api_folder_read *read);
+
 /* ---- turn.c ---- */
 void turn_start(struct server *s);
 void turn_stop(struct server *s);

@@ -159,9 +159,11 @@ static void every_command_has_help(void **state)
 static void commands_check_their_words(void **state)
 {
     (void)state;
-    assert_usage(run_cli("log", "dump", "--data", "x", "--follow", NULL), "--follow go with a live node");
+    assert_usage(run_cli("log", "dump", "--data", "x", "--follow", NULL), "--follow goes with a live node");
     assert_usage(run_cli("log", "dump", "--type", "Nothing", NULL), "'Nothing' is no record type; there are: ");
-    assert_usage(run_cli("log", "verify", NULL), "--data DIR is missing");
+    assert_usage(run_cli("log", "verify", "--data", "x", "--node", "1", NULL), "--data reads a folder");
+    assert_usage(run_cli("log", "state", "--at", "last week", NULL), "--at takes a time");
+    assert_usage(run_cli("groups", "describe", "g", "--data", "x", NULL), "--data goes with --at");
     assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "unknown option '-5'");
     assert_usage(run_cli("topics", "set-end", "t", "five", NULL), "'five' is no offset");
     assert_usage(run_cli("topics", "create", "t", "--config", "novalue", NULL), "--config takes KEY=VALUE");

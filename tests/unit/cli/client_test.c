@@ -739,7 +739,7 @@ static void a_live_log_is_read_to_its_end(void **state)
     struct run r = run_cli("log", "dump", NULL);
     assert_int_equal(r.code, CLI_OK);
     assert_int_equal(lines_of(r.out), 1 + 2 + 2 + 1 + 1 + 1 + 1);
-    assert_non_null(strstr(r.err, "shard 1: entries before 3 are in a snapshot"));
+    assert_non_null(strstr(r.err, "shard 1: entries before 3 are no longer in the node"));
     run_fini(&r);
     r = run_cli("log", "dump", "--from", "5", "--to", "6", "--shard", "1", NULL);
     assert_int_equal(lines_of(r.out), 3);

@@ -22,7 +22,7 @@ static int read_folder(struct cli *cli, struct log_folder *f, enum what what)
     case VERIFY:
         return log_verify_folder(cli, f);
     case STATE:
-        return log_state_folder(cli, f, &everything, INT64_MAX);
+        return log_state_folder(cli, f, &everything, &(struct log_moment){.index = INT64_MAX});
     default:
         return log_dump_folder(cli, f, &everything);
     }

@@ -79,10 +79,11 @@ static struct run state_at(struct made *m, const char *group, int64_t at)
     struct log_folder f;
     struct log_filter filter = everything;
     filter.group = str_of(group);
+    filter.shard = 1; /* the story has both groups there, wherever their ids would lie */
     cli_begin(&cli, &r, false);
     int code = open_folder(&cli, m, &f);
     if (code == CLI_OK) {
-        code = log_state_folder(&cli, &f, &filter, at);
+        code = log_state_folder(&cli, &f, &filter, &(struct log_moment){.given = at != INT64_MAX, .index = at});
         log_folder_close(&f);
     }
     cli_end(&cli, &r, code);
@@ -288,6 +289,22 @@ static void finds_a_state_that_is_not_the_snapshots(void **state)
     struct run r = verify(*state, false);
     assert_int_equal(r.code, CLI_CORRUPT);
     assert_non_null(strstr(r.err, "shard 1, index 6: the state does not have the hash"));
+    assert_non_null(strstr(r.err, "shard 1, index 6: the records are the same"));
+    run_fini(&r);
+}
+
+/* What differs is told record by record, with the entry that wrote it. */
+static void tells_the_records_that_differ(void **state)
+{
+    made_story(*state);
+    made_snapshot_as(*state, 6, 4);
+    struct run r = verify(*state, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "shard 1, index 6: the log makes, and the snapshot has another value of: OffsetCommit group=g "
+                                  "topic=orders partition=1 : offset=42"));
+    assert_non_null(strstr(r.err, "the log makes, and the snapshot has not: ClassicGroup GroupId=h"));
+    assert_int_equal(count_of(r.err, "was last written by entry 5"), 1);
+    assert_int_equal(count_of(r.err, "was last written by entry 6"), 1);
     run_fini(&r);
 }
 
@@ -401,6 +418,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_is_none_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
+        cmocka_unit_test_setup_teardown(tells_the_records_that_differ, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_a_snapshot_without_entries, setup, teardown),
         cmocka_unit_test_setup_teardown(replays_entries_behind_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(goes_on_behind_a_snapshot_from_another_node, setup, teardown),

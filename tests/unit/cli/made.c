@@ -223,10 +223,10 @@ static struct group_set *state_after(struct made *m, struct pool *pool, uint64_t
     return set;
 }
 
-void made_snapshot(struct made *m, uint64_t index, uint64_t hash, uint64_t trim)
+static void make_snapshot(struct made *m, uint64_t index, uint64_t as_of, uint64_t hash, uint64_t trim)
 {
     struct pool pool = {0};
-    struct group_set *set = state_after(m, &pool, index);
+    struct group_set *set = state_after(m, &pool, as_of);
     struct store_snapshot_meta meta = {
         .shard = 1, .index = index, .term = index < 5 ? 1 : 2, .config_index = 1, .config = {(const uint8_t *)"c", 1}};
     struct store_snapshot_writer *w = NULL;
@@ -243,6 +243,16 @@ void made_snapshot(struct made *m, uint64_t index, uint64_t hash, uint64_t trim)
     buf_fini(&run);
     group_set_free(set);
     made_write(m, (struct store_record){.kind = STORE_SNAPSHOT, .shard = 1, .index = index, .term = meta.term, .trim = trim});
+}
+
+void made_snapshot(struct made *m, uint64_t index, uint64_t hash, uint64_t trim)
+{
+    make_snapshot(m, index, index, hash, trim);
+}
+
+void made_snapshot_as(struct made *m, uint64_t index, uint64_t as_of)
+{
+    make_snapshot(m, index, as_of, 0, 0);
 }
 
 void made_close(struct made *m)

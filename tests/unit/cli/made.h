@@ -31,6 +31,8 @@ struct store_record made_entry(struct arena *arena, uint32_t shard, uint64_t ind
 void made_write(struct made *m, struct store_record record);
 /* A snapshot of shard 1 as it is after the story's entry `index`, with the hash given or its own (hash 0). The log says it is in use. */
 void made_snapshot(struct made *m, uint64_t index, uint64_t hash, uint64_t trim);
+/* One that says it is of `index` and holds the state after an earlier entry, under the right hash of that. */
+void made_snapshot_as(struct made *m, uint64_t index, uint64_t as_of);
 /* Copies the disk's files into a real folder. */
 void made_export(const struct made *m, const char *dir);
 

@@ -1,0 +1,171 @@
+/* log_past.c: a moment of the past, rebuilt from the log. */
+#include "log_past.h"
+#include "out.h"
+
+#include <muster/group.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool log_past_is_asked(const struct log_past *p, uint32_t shard)
+{
+    return p->asked < 0 || p->asked == (int64_t)shard;
+}
+
+void log_past_close(struct log_past *p)
+{
+    if (p->replay != NULL) {
+        log_replay_free(p->replay);
+    }
+    p->replay = NULL;
+}
+
+/* ---- which entries ---- */
+
+static int wish_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, struct log_wish *wishes, const struct log_past *p, bool lax)
+{
+    uint64_t *at;
+    size_t count;
+    int64_t begins_ms;
+    int rc = log_find_time(cli, f, wall_ms, &at, &count, &begins_ms);
+    if (rc < 0) {
+        return cli_fail(cli, CLI_FAILED, "%s", muster_strerror(rc));
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool asked = log_past_is_asked(p, (uint32_t)i);
+        wishes[i] = (struct log_wish){(uint32_t)i, asked || i == 0 ? at[i] : 0};
+        if (asked && at[i] == 0 && !lax) {
+            return cli_fail(cli, CLI_FAILED, "shard %zu: the log that is kept begins at %.*s", i,
+                            STR_ARG(out_time(begins_ms, &cli->arena)));
+        }
+    }
+    return CLI_OK;
+}
+
+static int wish_index(struct cli *cli, const struct log_folder *f, int64_t index, struct log_wish *wishes, const struct log_past *p)
+{
+    if (p->asked < 0 && f->log_shards > 1) {
+        return cli_fail(cli, CLI_USAGE,
+                        "each shard counts its own entries: give --group or --shard (or groups of one shard) with an index, or a time");
+    }
+    for (uint32_t i = 0; i < f->log_shards; i++) {
+        wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) ? (uint64_t)index : 0};
+    }
+    return CLI_OK;
+}
+
+static int wish(struct cli *cli, struct log_folder *f, const struct log_moment *at, struct log_wish *wishes, const struct log_past *p)
+{
+    if (at->by_time) {
+        return wish_time(cli, f, at->wall_ms, wishes, p, false);
+    }
+    if (at->given) {
+        return wish_index(cli, f, at->index, wishes, p);
+    }
+    for (uint32_t i = 0; i < f->log_shards; i++) {
+        wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) || i == 0 ? UINT64_MAX : 0};
+    }
+    return CLI_OK;
+}
+
+/* ---- rebuilding ---- */
+
+/* The catalogue as it was when the entry was written that was asked for by its index. */
+static int with_catalog(struct cli *cli, struct log_folder *f, struct log_wish *wishes, struct log_past *p, int code)
+{
+    const struct log_shard *asked = p->asked > 0 ? log_replay_shard(p->replay, (uint32_t)p->asked) : NULL;
+    if (asked == NULL || asked->wall_ms == 0 || wish_time(cli, f, asked->wall_ms, wishes, p, true) != CLI_OK || wishes[0].at == 0) {
+        return code;
+    }
+    wishes[p->asked].at = asked->index;
+    log_replay_free(p->replay);
+    p->replay = log_replay_run(cli, f, wishes, f->log_shards, &code);
+    return code;
+}
+
+static int check_reached(struct cli *cli, const struct log_past *p, const struct log_moment *at)
+{
+    size_t count;
+    const struct log_shard *all = log_replay_shards(p->replay, &count);
+    if (!at->given || at->by_time || p->asked < 0) {
+        return CLI_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].shard == (uint32_t)p->asked && all[i].index < (uint64_t)at->index) {
+            return cli_fail(cli, CLI_FAILED, "shard %" PRIu32 ": there is no entry %" PRId64 " here, the last one before it is %" PRIu64,
+                            all[i].shard, at->index, all[i].index);
+        }
+    }
+    return CLI_OK;
+}
+
+int log_past_open(struct cli *cli, struct log_folder *f, struct str group, int64_t shard, const struct log_moment *at, struct log_past *ret)
+{
+    *ret = (struct log_past){.shard_count = f->log_shards, .asked = shard, .shown_at = at->given};
+    if (f->log_shards == 0) {
+        return log_folder_tell(cli, f);
+    }
+    if (ret->asked < 0 && !str_is_null(group)) {
+        ret->asked = log_shard_of_group(group, f->log_shards);
+    }
+    struct log_wish *wishes = ARENA_NEW(&cli->arena, struct log_wish, f->log_shards);
+    int code = wish(cli, f, at, wishes, ret);
+    if (code != CLI_OK) {
+        return code;
+    }
+    ret->replay = log_replay_run(cli, f, wishes, f->log_shards, &code);
+    int reached = code == CLI_OK || code == CLI_TORN ? check_reached(cli, ret, at) : code;
+    if (reached != CLI_OK && reached != CLI_CORRUPT) {
+        log_past_close(ret);
+        return reached;
+    }
+    return at->given && !at->by_time ? with_catalog(cli, f, wishes, ret, code) : code;
+}
+
+/* ---- what moment it is ---- */
+
+void log_past_print(struct cli *cli, const struct log_past *p)
+{
+    size_t count;
+    const struct log_shard *all = log_replay_shards(p->replay, &count);
+    if (!p->shown_at) {
+        return;
+    }
+    if (cli->json) {
+        json_t *line = json_object();
+        out_json_set(line, "asOf", log_past_json(p));
+        char *text = json_dumps(line, JSON_COMPACT);
+        MUSTER_CHECK(text != NULL);
+        fprintf(cli->out, "%s\n", text);
+        free(text);
+        json_decref(line);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (log_past_is_asked(p, all[i].shard)) {
+            struct str time = all[i].wall_ms > 0 ? out_time(all[i].wall_ms, &cli->arena) : STR("a snapshot");
+            fprintf(cli->out, "As of entry %" PRIu64 " of shard %" PRIu32 ", shard clock %" PRId64 " ms, %.*s\n", all[i].index,
+                    all[i].shard, group_set_clock(all[i].set), STR_ARG(time));
+        }
+    }
+    fputc('\n', cli->out);
+}
+
+json_t *log_past_json(const struct log_past *p)
+{
+    size_t count;
+    const struct log_shard *all = log_replay_shards(p->replay, &count);
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        if (!log_past_is_asked(p, all[i].shard)) {
+            continue;
+        }
+        json_t *one = json_object();
+        out_json_set(one, "shard", json_integer(all[i].shard));
+        out_json_set(one, "index", json_integer((json_int_t)all[i].index));
+        out_json_set(one, "shardClockMs", json_integer(group_set_clock(all[i].set)));
+        out_json_set(one, "wallMs", all[i].wall_ms > 0 ? json_integer(all[i].wall_ms) : json_null());
+        out_json_add(array, one);
+    }
+    return array;
+}
