@@ -1,5 +1,7 @@
 /* args.c: the command line. Options may stand anywhere; `--name value` and `--name=value` are the same; `--` ends the options. */
 #include "cli.h"
+#include "context.h"
+#include "help.h"
 #include "out.h"
 
 #include <errno.h>
@@ -7,27 +9,14 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #ifndef MUSTER_VERSION
 #error "MUSTER_VERSION is given by the build"
 #endif
 
-enum { DEFAULT_TIMEOUT_MS = 10000, MOST_TIMEOUT_MS = 3600 * 1000 };
-
-static const struct cli_option global_options[] = {
-    {"bootstrap", "HOST:PORT,...", "nodes to ask first; one that answers is enough (default: $MUSTER_BOOTSTRAP, else 127.0.0.1:9092)"},
-    {"timeout", "MS", "how long to try, in milliseconds (10000)"},
-    {"json", NULL, "JSON instead of tables"},
-    {"help", NULL, "this text"},
-};
-
-static const char exit_codes[] = "Exit codes\n"
-                                 "  0  done\n"
-                                 "  1  the request was refused, or what was asked for does not exist\n"
-                                 "  2  the command line is wrong\n"
-                                 "  3  no node answered in time\n"
-                                 "  4  the log ends in a torn batch; everything before it was shown\n"
-                                 "  5  the log is damaged, and everything before the damage was shown; or a backup is\n";
+enum { DEFAULT_TIMEOUT_MS = 10000, MOST_TIMEOUT_MS = 3600 * 1000, MOST_WATCH_S = 86400 };
 
 /* ---- messages ---- */
 
@@ -59,50 +48,6 @@ int cli_fail(const struct cli *cli, int code, const char *format, ...)
     say(cli, format, args);
     va_end(args);
     return code;
-}
-
-/* ---- help ---- */
-
-static void print_options(FILE *to, const char *title, const struct cli_option *options, size_t count)
-{
-    if (count == 0) {
-        return;
-    }
-    fprintf(to, "\n%s\n", title);
-    for (size_t i = 0; i < count; i++) {
-        char left[64];
-        snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].value != NULL ? " " : "",
-                 options[i].value != NULL ? options[i].value : "");
-        fprintf(to, "  %-26s %s\n", left, options[i].help);
-    }
-}
-
-static void print_command_help(FILE *to, const struct cli_command *c)
-{
-    fprintf(to, "muster %s %s%s%s [options]\n\n%s\n", c->noun, c->verb, c->operands[0] != '\0' ? " " : "", c->operands, c->summary);
-    if (c->details != NULL) {
-        fprintf(to, "\n%s\n", c->details);
-    }
-    print_options(to, "Options", c->options, c->option_count);
-    print_options(to, "Options of every command", global_options, COUNT_OF(global_options));
-    fprintf(to, "\n%s", exit_codes);
-}
-
-static void print_help(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun)
-{
-    fprintf(to,
-            "muster: administers a muster cluster and reads its log. Group, topic and offset commands work with any Kafka cluster.\n\n");
-    for (size_t i = 0; i < count; i++) {
-        const struct cli_command *c = commands[i];
-        if (noun == NULL || strcmp(noun, c->noun) == 0) {
-            char left[80];
-            snprintf(left, sizeof(left), "muster %s %s %s", c->noun, c->verb, c->operands);
-            fprintf(to, "  %-44s %s\n", left, c->summary);
-        }
-    }
-    fprintf(to, "\n`muster COMMAND --help` explains a command; `muster --version` prints the version.\n");
-    print_options(to, "Options of every command", global_options, COUNT_OF(global_options));
-    fprintf(to, "\n%s", exit_codes);
 }
 
 /* ---- options ---- */
@@ -183,7 +128,7 @@ static bool take_option(struct cli *cli, int argc, char **argv, int *at)
     size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const struct cli_option *option = find_option(cli->command->options, cli->command->option_count, name, len);
     if (option == NULL) {
-        option = find_option(global_options, COUNT_OF(global_options), name, len);
+        option = find_option(cli_global_options, cli_global_option_count, name, len);
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (option == NULL) {
@@ -248,16 +193,69 @@ static bool check_operands(const struct cli *cli)
     return true;
 }
 
-static bool take_globals(struct cli *cli)
+/* Where to ask: what is given, the context that is named, the environment, the context that the file names, this machine. */
+static int take_bootstrap(struct cli *cli, int64_t *ret_timeout_ms)
 {
-    const char *bootstrap = cli_text(cli, "bootstrap");
+    const char *given = cli_text(cli, "bootstrap-server");
     const char *environment = getenv("MUSTER_BOOTSTRAP");
-    if (bootstrap == NULL) {
-        bootstrap = environment != NULL && environment[0] != '\0' ? environment : "127.0.0.1:9092";
+    const char *cluster = cli_text(cli, "cluster");
+    given = given != NULL ? given : cli_text(cli, "bootstrap");
+    *ret_timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (given != NULL && cluster != NULL) {
+        return cli_fail(cli, CLI_USAGE, "--bootstrap and --cluster do not go together");
     }
-    cli->bootstrap = bootstrap;
+    if (given == NULL && cluster == NULL && environment != NULL && environment[0] != '\0') {
+        given = environment;
+    }
+    struct cli_context context = {.bootstrap = given, .timeout_ms = -1};
+    int code = given != NULL ? CLI_OK : context_choose(cli, cluster, &context);
+    cli->bootstrap = context.bootstrap != NULL ? context.bootstrap : "127.0.0.1:9092";
+    *ret_timeout_ms = context.timeout_ms > 0 ? context.timeout_ms : DEFAULT_TIMEOUT_MS;
+    return code;
+}
+
+static int take_globals(struct cli *cli)
+{
+    int64_t timeout_ms;
     cli->json = cli_flag(cli, "json");
-    return cli_number(cli, "timeout", 1, MOST_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, &cli->timeout_ms);
+    if ((cli_flag(cli, "watch") || cli_flag(cli, "times")) && !cli->command->watchable) {
+        return cli_fail(cli, CLI_USAGE, "'%s %s' is done once; --watch is for what only shows something", cli->command->noun,
+                        cli->command->verb);
+    }
+    int code = take_bootstrap(cli, &timeout_ms);
+    if (code != CLI_OK) {
+        return code;
+    }
+    return cli_number(cli, "timeout", 1, MOST_TIMEOUT_MS, timeout_ms, &cli->timeout_ms) ? CLI_OK : CLI_USAGE;
+}
+
+static bool is_terminal(FILE *file)
+{
+    int fd = fileno(file);
+    return fd >= 0 && isatty(fd);
+}
+
+/* The command again and again; what does not work once may work the next time. */
+static int watch(struct cli *cli)
+{
+    int64_t seconds;
+    int64_t times;
+    int code = CLI_OK;
+    if (!cli_number(cli, "watch", 1, MOST_WATCH_S, 2, &seconds) || !cli_number(cli, "times", 1, INT64_MAX, INT64_MAX, &times)) {
+        return CLI_USAGE;
+    }
+    for (int64_t round = 1;; round++) {
+        struct arena_mark before = arena_here(&cli->arena);
+        if (is_terminal(cli->out)) {
+            fputs("\033[H\033[2J", cli->out);
+        }
+        code = cli->command->run(cli);
+        arena_rewind(&cli->arena, before);
+        if (fflush(cli->out) != 0 || ferror(cli->out) || round == times || code == CLI_USAGE) {
+            return code;
+        }
+        nanosleep(&(struct timespec){.tv_sec = seconds}, NULL);
+    }
 }
 
 static int run_command(struct cli *cli, int argc, char **argv)
@@ -266,13 +264,17 @@ static int run_command(struct cli *cli, int argc, char **argv)
         return CLI_USAGE;
     }
     if (cli_flag(cli, "help")) {
-        print_command_help(cli->out, cli->command);
+        help_command(cli->out, cli->command);
         return CLI_OK;
     }
-    if (!take_globals(cli) || !check_operands(cli)) {
+    if (!check_operands(cli)) {
         return CLI_USAGE;
     }
-    int code = cli->command->run(cli);
+    int code = take_globals(cli);
+    if (code != CLI_OK) {
+        return code;
+    }
+    code = cli_flag(cli, "watch") ? watch(cli) : cli->command->run(cli);
     if (fflush(cli->out) != 0 || ferror(cli->out)) {
         return cli_fail(cli, code != CLI_OK ? code : CLI_FAILED, "the output could not be written: %s", strerror(errno));
     }
@@ -288,7 +290,7 @@ static bool is_word(const char *text, const char *a, const char *b)
 static int early(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
 {
     if (argc < 2) {
-        print_help(err, commands, count, NULL);
+        help_overview(err, commands, count, NULL);
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
@@ -296,7 +298,7 @@ static int early(const struct cli_command *const *commands, size_t count, int ar
         return CLI_OK;
     }
     if (is_word(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
-        print_help(out, commands, count, NULL);
+        help_overview(out, commands, count, NULL);
         return CLI_OK;
     }
     return -1;
@@ -309,7 +311,7 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         return code;
     }
     bool noun_known = false;
-    struct cli cli = {.out = out, .err = err};
+    struct cli cli = {.out = out, .err = err, .commands = commands, .command_count = count};
     for (size_t i = 0; i < count; i++) {
         bool noun = strcmp(commands[i]->noun, argv[1]) == 0;
         noun_known = noun_known || noun;
@@ -318,7 +320,7 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         }
     }
     if (cli.command == NULL && noun_known && argc > 2 && is_word(argv[2], "--help", "-h")) {
-        print_help(out, commands, count, argv[1]);
+        help_overview(out, commands, count, argv[1]);
         return CLI_OK;
     }
     if (cli.command == NULL && argv[1][0] == '-') {
@@ -329,7 +331,7 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         cli_say(&cli, "unknown command '%s%s%s'; there are:", argv[1], noun_known && argc > 2 ? " " : "",
                 noun_known && argc > 2 ? argv[2] : "");
         fputc('\n', err);
-        print_help(err, commands, count, noun_known ? argv[1] : NULL);
+        help_overview(err, commands, count, noun_known ? argv[1] : NULL);
         return CLI_USAGE;
     }
     arena_init(&cli.arena, 0);

@@ -33,12 +33,15 @@ struct cli_command {
     const char *details;            /* paragraphs for --help; NULL: none */
     const struct cli_option *options;
     size_t option_count;
+    bool watchable;              /* it only shows how something is: --watch */
     int (*run)(struct cli *cli); /* an enum cli_exit */
 };
 
 enum { CLI_GIVEN_MAX = 64 };
 struct cli {
     FILE *out, *err;
+    const struct cli_command *const *commands; /* the whole table */
+    size_t command_count;
     const struct cli_command *command;
     const char **operands; /* in the arena; the texts are argv's */
     int operand_count;

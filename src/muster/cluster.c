@@ -350,6 +350,7 @@ const struct cli_command command_cluster_status = {
     .noun = "cluster",
     .verb = "status",
     .operands = "",
+    .watchable = true,
     .summary = "Shows the nodes and the shards: who leads, how far each replica is.",
     .details =
         "Every node is asked. A shard is serving when its leader answers confirmed reads of the shards it leads. BEHIND: entries that\n"

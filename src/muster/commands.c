@@ -12,6 +12,7 @@ const struct cli_command *const cli_commands[] = {
     &command_offsets_delete,    &command_offsets_export,     &command_offsets_import,     &command_log_dump,
     &command_log_follow,        &command_log_grep,           &command_log_stat,           &command_log_diff,
     &command_log_state,         &command_log_verify,         &command_snapshot_save,      &command_snapshot_verify,
-    &command_snapshot_restore,  &command_cluster_recover,
+    &command_snapshot_restore,  &command_cluster_recover,    &command_config_list,        &command_completion_bash,
+    &command_completion_zsh,    &command_manual_write,
 };
 const size_t cli_command_count = COUNT_OF(cli_commands);

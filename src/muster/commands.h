@@ -16,6 +16,7 @@ extern const struct cli_command command_topics_create, command_topics_list, comm
 extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_groups_protect;
+extern const struct cli_command command_config_list, command_completion_bash, command_completion_zsh, command_manual_write;
 extern const struct cli_command command_offsets_list, command_offsets_reset, command_offsets_pre_create, command_offsets_copy,
     command_offsets_rename, command_offsets_delete, command_offsets_export, command_offsets_import;
 extern const struct cli_command command_snapshot_save, command_snapshot_verify, command_snapshot_restore, command_cluster_recover;

@@ -75,6 +75,7 @@ const struct cli_command command_groups_list = {
     .noun = "groups",
     .verb = "list",
     .operands = "",
+    .watchable = true,
     .summary = "Lists the groups of the cluster.",
     .options = list_options,
     .details = "Every node is asked for the groups it coordinates. A node that does not answer is named on standard error.",
@@ -145,7 +146,7 @@ static bool describe_streams(struct describing *d, struct str group, int *ret_co
     streams_print_summary(cli, &v);
     if (cli_flag(cli, "members")) {
         streams_print_members(cli, &v);
-    } else {
+    } else if (!cli_flag(cli, "state")) {
         streams_print_offsets(cli, &v, &offsets);
     }
     return true;
@@ -177,7 +178,7 @@ static int describe_one(struct describing *d, struct str group)
     group_print_summary(cli, &g);
     if (cli_flag(cli, "members")) {
         group_print_members(cli, &g);
-    } else {
+    } else if (!cli_flag(cli, "state")) {
         group_print_offsets(cli, &g, &offsets);
     }
     return CLI_OK;
@@ -221,6 +222,8 @@ static int run_describe(struct cli *cli)
 
 static const struct cli_option describe_options[] = {
     {"members", NULL, "the members with their subscriptions, and what each has and is to have, instead of the partitions"},
+    {"state", NULL, "the group alone, without partitions and members"},
+    {"offsets", NULL, "the partitions, as without it"},
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,
@@ -230,6 +233,7 @@ const struct cli_command command_groups_describe = {
     .noun = "groups",
     .verb = "describe",
     .operands = "GROUP...",
+    .watchable = true,
     .min_operands = 1,
     .max_operands = -1,
     .summary = "Shows groups of any type: state, members, what each partition's offset is and who has it.",
@@ -278,6 +282,7 @@ static int run_coordinator(struct cli *cli)
 const struct cli_command command_groups_coordinator = {.noun = "groups",
                                                        .verb = "coordinator",
                                                        .operands = "GROUP",
+                                                       .watchable = true,
                                                        .min_operands = 1,
                                                        .max_operands = 1,
                                                        .summary = "Prints the id of the node that coordinates the group.",

@@ -21,6 +21,7 @@ static const struct {
     {24, "INVALID_GROUP_ID", "the group id is not allowed"},
     {25, "UNKNOWN_MEMBER_ID", NULL},
     {27, "REBALANCE_IN_PROGRESS", "the group is rebalancing; try again"},
+    {28, "INVALID_COMMIT_OFFSET_SIZE", "it is more than fits into one entry of the log (muster.entry.max.bytes)"},
     {29, "TOPIC_AUTHORIZATION_FAILED", "this user may not do that with the topic"},
     {30, "GROUP_AUTHORIZATION_FAILED", "this user may not do that with the group"},
     {31, "CLUSTER_AUTHORIZATION_FAILED", "this user may not do that with the cluster"},

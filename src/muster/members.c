@@ -139,6 +139,7 @@ const struct cli_command command_cluster_members = {
     .noun = "cluster",
     .verb = "members",
     .operands = "",
+    .watchable = true,
     .summary = "Shows the nodes of the cluster, what they may do in its shards, and the newest change of them.",
     .details =
         "STANDING is what the cluster wants of a node: a voter, a learner (it is sent everything but has no vote), joining or leaving.\n"

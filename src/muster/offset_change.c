@@ -9,7 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KAFKA_UNKNOWN_MEMBER_ID = 25, KAFKA_GROUP_ID_NOT_FOUND = 69 };
+enum {
+    KAFKA_UNKNOWN_MEMBER_ID = 25,
+    KAFKA_INVALID_COMMIT_OFFSET_SIZE = 28,
+    KAFKA_NON_EMPTY_GROUP = 68,
+    KAFKA_GROUP_ID_NOT_FOUND = 69,
+    KAFKA_POLICY_VIOLATION = 44,
+    PART_MOST = 4000 /* changes of one request, which is one entry */
+};
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------------- */
 
@@ -125,26 +132,58 @@ static int refused(struct cli *cli, struct str group, const struct change_how *h
     }
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
                     kafka_error_text(error, message, &cli->arena),
-                    error == 68   ? " (--fence)"
-                    : error == 44 ? " (--force)"
-                                  : "");
+                    error == KAFKA_NON_EMPTY_GROUP    ? " (--fence)"
+                    : error == KAFKA_POLICY_VIOLATION ? " (--force)"
+                                                      : "");
 }
 
-static int alter(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
+/* 0 and the answer's error, or an exit code, said. */
+static int alter_part(struct cli *cli, struct client *client, struct offset_changes *part, const struct change_how *how, int16_t *ret_error)
 {
     struct alter_group_offsets_request request;
     const void *answer;
-    compose_alter(cli, changes, how, &request);
+    compose_alter(cli, part, how, &request);
     struct client_call call = {.key = API_KEY_ALTER_GROUP_OFFSETS, .max_version = -1, .request = &request, .changes = !how->validate_only};
-    int rc = client_group_call(client, changes->group, &call, alter_error, &cli->arena, &answer);
+    int rc = client_group_call(client, part->group, &call, alter_error, &cli->arena, &answer);
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
     }
     const struct alter_group_offsets_response *response = answer;
-    if (response->error_code != 0) {
-        return refused(cli, changes->group, how, response->error_code, response->error_message);
+    *ret_error = response->error_code;
+    if (*ret_error == 0) {
+        take_result(part, response);
+    } else if (*ret_error != KAFKA_INVALID_COMMIT_OFFSET_SIZE || how->fence || part->count == 1) {
+        return refused(cli, part->group, how, *ret_error, response->error_message);
     }
-    take_result(changes, response);
+    return CLI_OK;
+}
+
+/* What is more than an entry holds goes in parts, smaller ones if need be; but not with members fenced, who would be back for the second one. */
+static int alter(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
+{
+    struct change_how next = *how;
+    int most = how->fence ? changes->count : PART_MOST;
+    int done = 0;
+    while (done < changes->count) {
+        struct offset_changes part = {.group = changes->group, .v = changes->v + done};
+        part.count = changes->count - done < most ? changes->count - done : most;
+        int16_t error = 0;
+        int code = alter_part(cli, client, &part, &next, &error);
+        if (code != CLI_OK) {
+            if (done > 0 && !how->validate_only) {
+                cli_say(cli, "group %.*s: %d of %d offsets were changed", STR_ARG(out_quoted(changes->group, &cli->arena)), done,
+                        changes->count);
+            }
+            return code;
+        }
+        if (error != 0) {
+            most = part.count / 2;
+            continue;
+        }
+        changes->fenced += part.fenced;
+        done += part.count;
+        next.create = !how->validate_only && how->create == CREATE_MUST ? CREATE_NO : how->create;
+    }
     return CLI_OK;
 }
 

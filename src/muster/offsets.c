@@ -151,6 +151,7 @@ const struct cli_command command_offsets_list = {
     .noun = "offsets",
     .verb = "list",
     .operands = "[GROUP...]",
+    .watchable = true,
     .max_operands = -1,
     .summary = "Lists committed offsets.",
     .details = "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Length of the well-formed UTF-8 sequence at s, 0 when there is none (RFC 3629). */
 static int utf8_length(const uint8_t *s, int32_t left)
@@ -150,13 +152,29 @@ static int measure(const struct table *t, int column, bool *ret_right)
     return width;
 }
 
+/* The text's first columns; what is cut ends in '…'. */
+static void print_text(FILE *to, struct str text, int width)
+{
+    int32_t len = text.len;
+    if (out_width(text) > width) {
+        len = 0;
+        for (int column = 0; column < width; len++) {
+            column += ((uint8_t)text.ptr[len] & 0xc0) != 0x80;
+        }
+        len--; /* the last one makes room */
+    }
+    fwrite(text.ptr, 1, (size_t)len, to);
+    fputs(len < text.len ? "…" : "", to);
+}
+
 static void print_cell(FILE *to, struct str text, int width, bool right, bool last)
 {
-    int blanks = width - out_width(text);
+    int taken = out_width(text);
+    int blanks = taken < width ? width - taken : 0;
     if (right && blanks > 0) {
         fprintf(to, "%*s", blanks, "");
     }
-    fwrite(text.ptr, 1, (size_t)text.len, to);
+    print_text(to, text, width);
     if (last) {
         fputc('\n', to);
     } else {
@@ -164,12 +182,43 @@ static void print_cell(FILE *to, struct str text, int width, bool right, bool la
     }
 }
 
-void table_print(const struct table *t, FILE *to)
+/* Takes columns off the widest that are text, one by one, until all fit or none is wider than a few. */
+static void narrow(int *widths, const bool *right, int columns, int limit)
+{
+    enum { LEAST = 8 };
+    int total = 2 * (columns - 1);
+    for (int c = 0; c < columns; c++) {
+        total += widths[c];
+    }
+    while (total > limit) {
+        int widest = -1;
+        for (int c = 0; c < columns; c++) {
+            widest = !right[c] && widths[c] > LEAST && (widest < 0 || widths[c] > widths[widest]) ? c : widest;
+        }
+        if (widest < 0) {
+            return;
+        }
+        widths[widest]--;
+        total--;
+    }
+}
+
+static int terminal_width(FILE *to)
+{
+    struct winsize size;
+    int fd = fileno(to);
+    return fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void table_print_within(const struct table *t, int width, FILE *to)
 {
     int *widths = ARENA_NEW(t->arena, int, t->columns);
     bool *right = ARENA_NEW(t->arena, bool, t->columns);
     for (int c = 0; c < t->columns; c++) {
         widths[c] = measure(t, c, &right[c]);
+    }
+    if (width > 0) {
+        narrow(widths, right, t->columns, width);
     }
     for (int c = 0; c < t->columns; c++) {
         print_cell(to, str_of(t->headers[c]), widths[c], right[c], c + 1 == t->columns);
@@ -178,6 +227,11 @@ void table_print(const struct table *t, FILE *to)
         int c = i % t->columns;
         print_cell(to, t->cells[i], widths[c], right[c], c + 1 == t->columns);
     }
+}
+
+void table_print(const struct table *t, FILE *to)
+{
+    table_print_within(t, terminal_width(to), to);
 }
 
 /* ---- JSON ---- */

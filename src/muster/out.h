@@ -31,6 +31,8 @@ void table_number(struct table *t, int64_t number);
 void table_number_or_dash(struct table *t, int64_t number); /* negative: "-" */
 /* The header line and the rows; columns as wide as needed, two blanks between, numbers to the right. */
 void table_print(const struct table *t, FILE *to);
+/* The same within so many columns: the widest texts are cut, with a '…' at the end. 0: as wide as it is, which is what table_print does but on a terminal. */
+void table_print_within(const struct table *t, int width, FILE *to);
 
 /* JSON: jansson values of ours, never NULL. */
 json_t *out_json_text(struct str text); /* null: null; bytes that are not UTF-8 as wire_dump_str writes them */

@@ -2,6 +2,7 @@
 #include "client.h"
 #include "commands.h"
 #include "out.h"
+#include "progress.h"
 #include "snapshot_file.h"
 
 #include <errno.h>
@@ -263,8 +264,10 @@ static int save_all(struct saving *s, const char *name)
     }
     int code = CLI_OK;
     for (uint32_t i = 0; code == CLI_OK && i < s->info.shard_count; i++) {
+        progress(s->cli, "saving shards", i, s->info.shard_count);
         code = save_shard(s, (i + 1) % s->info.shard_count);
     }
+    progress_end(s->cli);
     if (code != CLI_OK) {
         store_backup_abort(s->writer);
         return code;

@@ -91,6 +91,7 @@ static const struct cli_option list_options[] = {
 const struct cli_command command_topics_list = {.noun = "topics",
                                                 .verb = "list",
                                                 .operands = "",
+                                                .watchable = true,
                                                 .summary = "Lists topics.",
                                                 .options = list_options,
                                                 .option_count = COUNT_OF(list_options),
@@ -265,6 +266,7 @@ static int run_describe(struct cli *cli)
 const struct cli_command command_topics_describe = {.noun = "topics",
                                                     .verb = "describe",
                                                     .operands = "[TOPIC...]",
+                                                    .watchable = true,
                                                     .max_operands = -1,
                                                     .summary =
                                                         "Shows topics: partitions, leaders, end offsets, and the configs set for them.",

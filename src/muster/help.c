@@ -1,0 +1,79 @@
+#include "help.h"
+
+#include <string.h>
+
+const struct cli_option cli_global_options[] = {
+    {"bootstrap", "HOST:PORT,...",
+     "nodes to ask first; one that answers is enough (default: $MUSTER_BOOTSTRAP, else a cluster of the config file, else 127.0.0.1:9092)"},
+    {"bootstrap-server", "HOST:PORT,...", "the same, by Kafka's name for it"},
+    {"cluster", "NAME", "the cluster of that name in ~/.config/muster/config (default: $MUSTER_CLUSTER)"},
+    {"timeout", "MS", "how long to try, in milliseconds (10000)"},
+    {"json", NULL, "JSON instead of tables"},
+    {"watch", "SECONDS", "again and again, of commands that only show something"},
+    {"times", "N", "with --watch: so often (default: until it is interrupted)"},
+    {"help", NULL, "this text"},
+};
+const size_t cli_global_option_count = COUNT_OF(cli_global_options);
+
+const struct cli_noun cli_nouns[] = {
+    {"cluster", "the nodes, and who leads what"},
+    {"topics", "topics and their end offsets"},
+    {"groups", "groups of every type"},
+    {"streams", "streams groups: topologies and tasks"},
+    {"offsets", "what groups have committed"},
+    {"log", "the Raft log, of a live node or of a folder"},
+    {"snapshot", "backups"},
+    {"config", "the clusters of the config file"},
+    {"completion", "completion for shells"},
+    {"manual", "manual pages"},
+};
+const size_t cli_noun_count = COUNT_OF(cli_nouns);
+
+const char cli_exit_codes[] = "  0  done\n"
+                              "  1  the request was refused, or what was asked for does not exist\n"
+                              "  2  the command line is wrong\n"
+                              "  3  no node answered in time\n"
+                              "  4  the log ends in a torn batch; everything before it was shown\n"
+                              "  5  the log is damaged, and everything before the damage was shown; or a backup is\n";
+
+static void print_options(FILE *to, const char *title, const struct cli_option *options, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    fprintf(to, "\n%s\n", title);
+    for (size_t i = 0; i < count; i++) {
+        char left[64];
+        snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].value != NULL ? " " : "",
+                 options[i].value != NULL ? options[i].value : "");
+        fprintf(to, "  %-26s %s\n", left, options[i].help);
+    }
+}
+
+void help_command(FILE *to, const struct cli_command *c)
+{
+    fprintf(to, "muster %s %s%s%s [options]\n\n%s\n", c->noun, c->verb, c->operands[0] != '\0' ? " " : "", c->operands, c->summary);
+    if (c->details != NULL) {
+        fprintf(to, "\n%s\n", c->details);
+    }
+    print_options(to, "Options", c->options, c->option_count);
+    print_options(to, "Options of every command", cli_global_options, COUNT_OF(cli_global_options));
+    fprintf(to, "\nExit codes\n%s", cli_exit_codes);
+}
+
+void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun)
+{
+    fprintf(to,
+            "muster: administers a muster cluster and reads its log. Group, topic and offset commands work with any Kafka cluster.\n\n");
+    for (size_t i = 0; i < count; i++) {
+        const struct cli_command *c = commands[i];
+        if (noun == NULL || strcmp(noun, c->noun) == 0) {
+            char left[80];
+            snprintf(left, sizeof(left), "muster %s %s %s", c->noun, c->verb, c->operands);
+            fprintf(to, "  %-44s %s\n", left, c->summary);
+        }
+    }
+    fprintf(to, "\n`muster COMMAND --help` explains a command; `muster --version` prints the version.\n");
+    print_options(to, "Options of every command", cli_global_options, COUNT_OF(cli_global_options));
+    fprintf(to, "\nExit codes\n%s", cli_exit_codes);
+}

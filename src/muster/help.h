@@ -1,0 +1,27 @@
+/* help.h: what the command tables say of themselves: help texts, manual pages, completions of shells. One source: the rows of commands.c. */
+#ifndef MUSTER_CLI_HELP_H
+#define MUSTER_CLI_HELP_H
+
+#include "cli.h"
+
+extern const struct cli_option cli_global_options[];
+extern const size_t cli_global_option_count;
+struct cli_noun {
+    const char *noun, *summary;
+};
+extern const struct cli_noun cli_nouns[]; /* in the order of the help */
+extern const size_t cli_noun_count;
+extern const char cli_exit_codes[];
+
+void help_command(FILE *to, const struct cli_command *command);
+void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun); /* noun NULL: all */
+
+/* ---- manual.c: roff, for man ---- */
+void manual_command(FILE *to, const struct cli_command *command);
+void manual_overview(FILE *to, const struct cli_command *const *commands, size_t count);
+
+/* ---- completion.c ---- */
+void completion_bash(FILE *to, const struct cli_command *const *commands, size_t count);
+void completion_zsh(FILE *to, const struct cli_command *const *commands, size_t count);
+
+#endif

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""The commands that change offsets, on three nodes: plans change nothing, what is executed is what was planned, protected groups stay as they are whoever asks, what is
+exported comes back, many offsets go in parts, and the log tells who did what."""
+import json
+
+from faultlib.protocol import commit_errors, commit_fields
+from faultlib.story import check, check_equal, main, say
+
+POLICY_VIOLATION, MANY = 44, 14000
+
+
+class Cli:
+    def __init__(self, test, cluster):
+        self.test, self.cluster = test, cluster
+
+    def __call__(self, *words, code=0):
+        got, out, err = self.cluster.muster(*words, "--bootstrap", self.cluster.bootstrap())
+        check(got == code, f"muster {' '.join(map(str, words))}: exit code {got}, not {code}: {err.strip()}")
+        return out, err
+
+    def json(self, *words, code=0):
+        return json.loads(self(*words, "--json", code=code)[0])
+
+    def offsets(self, group):
+        return {(o["topic"], o["partition"]): o["offset"] for g in self.json("offsets", "export", group)["groups"] for o in g["offsets"]}
+
+    def file(self, name, text):
+        path = self.test.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+def resets(cli):
+    cli("topics", "create", "orders", "--partitions", 3)
+    cli("topics", "create", "other", "--partitions", 1)
+    cli("topics", "set-end", "orders", 100)
+    cli("topics", "set-end", "other", 10)
+    cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 40)
+    cli("groups", "describe", "g", code=1)
+    cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 40, "--execute")
+    _, err = cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 1, "--execute", code=1)
+    check("exists" in err, err)
+    for words, expected in ((("--all-topics", "--shift-by", 15), [55, 55, 55]), (("--topic", "orders:0,2", "--to-earliest"), [0, 55, 0]),
+                            (("--topic", "orders:1", "--to-latest"), [0, 100, 0]), (("--all-topics", "--shift-by", -30), [0, 70, 0]),
+                            (("--topic", "orders", "--to-offset", 500), [100, 100, 100]), (("--all-topics", "--to-current"), [100, 100, 100]),
+                            (("--topic", "orders", "--to-offset", 40), [40, 40, 40])):
+        before = cli.offsets("g")
+        plan = cli.json("offsets", "reset", "g", *words)["groups"][0]
+        check_equal((plan["executed"], cli.offsets("g")), (False, before), f"after a plan of {words}")
+        done = cli.json("offsets", "reset", "g", *words, "--execute")["groups"][0]
+        check_equal(done["offsets"], plan["offsets"], f"{words}: done as planned")
+        check_equal([cli.offsets("g")["orders", p] for p in range(3)], expected, f"reset {words}")
+    _, err = cli("offsets", "reset", "g", "--topic", "orders:7", "--to-latest", "--execute", code=1)
+    check("orders-7" in err, err)
+    _, err = cli("offsets", "reset", "g", "--topic", "other", "--shift-by", 1, "--execute", code=1)
+    check("could be shifted" in err, err)
+    _, err = cli("offsets", "reset", "nobody", "--topic", "other", "--to-latest", code=1)
+    check("GROUP_ID_NOT_FOUND" in err, err)
+    say("reset: what was planned was done")
+
+
+def files(cli):
+    cli("offsets", "copy", "g", "h", "--execute")
+    check_equal(cli.offsets("h"), cli.offsets("g"), "the copy")
+    saved = cli.file("saved.csv", cli("offsets", "export", "g", "h")[0])
+    whole = cli.file("saved.json", cli("offsets", "export", "--json")[0])
+    segment = cli.test.folder / "00000000000000000000.log"
+    cli("offsets", "export", "g", "h", "--segment", segment)
+    before = cli.offsets("g")
+    for words in (("reset", "--all-groups", "--from-file", saved), ("import", saved), ("import", whole), ("import", "--segment", segment)):
+        cli("offsets", "reset", "g", "h", "--all-topics", "--to-earliest", "--execute")
+        check_equal(cli.offsets("h")["orders", 0], 0, "reset")
+        cli("offsets", *words, "--execute")
+        check_equal((cli.offsets("g"), cli.offsets("h")), (before, before), f"after {words}")
+    cli("offsets", "rename", "h", "i", "--execute")
+    check_equal(cli.offsets("i"), before, "renamed")
+    cli("groups", "describe", "h", code=1)
+    gone = cli.file("gone.csv", "nothing,0,5\norders,0,6\n")
+    cli("offsets", "import", gone, "--group", "i", "--execute", code=1)
+    check_equal(cli.offsets("i"), before, "all or nothing")
+    cli("offsets", "import", gone, "--group", "i", "--execute", "--skip-missing")
+    check_equal(cli.offsets("i")["orders", 0], 6, "what there is")
+    cli("offsets", "import", gone, "--group", "i", "--execute", "--create-topics")
+    check_equal(cli.offsets("i")["nothing", 0], 5, "with the topic made")
+    say("copied, renamed, exported and imported")
+
+
+def deletions(cli, client):
+    member, generation = client.alone("live", topics=("orders",), session=600000)
+    client.commit("live", {"orders": {0: 3}, "other": {0: 4}}, generation, member)
+    _, err = cli("offsets", "delete", "live", "--topic", "orders", "--execute", code=1)
+    check("GROUP_SUBSCRIBED_TO_TOPIC" in err, err)
+    check_equal([o["topic"] for o in cli.json("offsets", "delete", "live", "--stale")["groups"][0]["offsets"]], ["other"], "stale")
+    check_equal(len(cli.offsets("live")), 2, "offsets after a plan")
+    cli("offsets", "delete", "live", "--stale", "--execute")
+    check_equal(cli.offsets("live"), {("orders", 0): 3}, "offsets after --stale")
+    cli("offsets", "delete", "live", "--topic", "orders:0", "--execute", "--fence")
+    cli("offsets", "export", "live", code=1)
+    check_equal(client.heartbeat("live", generation, member), 25, "the member that was fenced")
+    say("stale offsets deleted while a member reads the topic; with --fence those it reads")
+
+
+def protection(cli, client):
+    member, generation = client.alone("kept", topics=("orders",), session=600000)
+    client.commit("kept", {"orders": {0: 3}}, generation, member)
+    client.leave("kept", member)
+    cli("groups", "protect", "kept")
+    values = client.group("kept", "OffsetCommit", 8, commit_errors, **commit_fields("kept", {"orders": {0: 1}}, -1, "", version=8))
+    check_equal(commit_errors(values), {POLICY_VIOLATION}, "a commit as Kafka's tools make it")
+    check_equal(client.delete_group("kept"), POLICY_VIOLATION, "DeleteGroups")
+    for words in (("offsets", "reset", "kept", "--all-topics", "--to-latest", "--execute"), ("offsets", "delete", "kept", "--topic", "orders", "--execute"),
+                  ("groups", "delete", "kept"), ("offsets", "rename", "kept", "away", "--execute")):
+        cli(*words, code=1)
+    check_equal(cli.offsets("kept"), {("orders", 0): 3}, "protected offsets")
+    cli("groups", "delete", "away")
+    member, generation = client.alone("kept", topics=("orders",), session=600000)
+    client.commit("kept", {"orders": {0: 8}}, generation, member)
+    client.leave("kept", member)
+    cli("offsets", "reset", "kept", "--all-topics", "--to-earliest", "--execute", "--force")
+    check_equal(cli.offsets("kept"), {("orders", 0): 0}, "forced")
+    cli("groups", "delete", "kept", "--force")
+    say("protected: nobody but members and --force")
+
+
+def many(cli):
+    cli("topics", "create", "wide", "--partitions", MANY)
+    cli("offsets", "pre-create", "wide-group", "--topic", "wide", "--to-offset", 0, "--execute")
+    check_equal(len(cli.offsets("wide-group")), MANY, "offsets made in parts")
+    _, err = cli("offsets", "reset", "wide-group", "--all-topics", "--to-latest", "--fence", "--execute", code=1)
+    check("muster.entry.max.bytes" in err, err)
+    say(f"{MANY} offsets of one group, in parts; not with --fence")
+
+
+def who(cli, cluster):
+    got, out, err = cluster.muster("log", "dump", "--group", "i", "--json", "--bootstrap", cluster.bootstrap())
+    check_equal(got, 0, err)
+    check("muster offsets rename --execute, by " in out and "muster offsets import" in out, "who renamed, and who imported")
+    say("the log has the command lines and the user")
+
+
+def run(test):
+    cluster = test.cluster().start()
+    cli, client = Cli(test, cluster), cluster.client()
+    resets(cli)
+    files(cli)
+    deletions(cli, client)
+    protection(cli, client)
+    many(cli)
+    who(cli, cluster)
+
+
+if __name__ == "__main__":
+    main(run, 26992)
