@@ -152,6 +152,11 @@ def reads_offline(cluster, groups):
         check_equal(code, 0, f"muster log dump of node {node}: {err.strip()[-300:]}: exit status")
         missing = [g for g in groups if g not in out]
         check(not missing, f"the log of node {node} does not tell of {missing}")
+        before = {p.name: p.read_bytes() for p in cluster.data(node).iterdir()}
+        for verb in (("verify",), ("stat",), ("state",), ("grep", "."), ("dump", "--format", "kafka")):
+            code, _, err = cluster.muster("log", *verb, "--data", cluster.data(node), timeout=60)
+            check_equal(code, 0, f"muster log {verb[0]} of node {node}: {err.strip()[-300:]}: exit status")
+        check({p.name: p.read_bytes() for p in cluster.data(node).iterdir()} == before, f"files of node {node} changed by being read")
 
 
 def opens(test, path):

@@ -550,6 +550,78 @@ static void test_read_shard_of_a_client_that_left(void **state)
     slot_free(slot);
 }
 
+/* ---- ReadFolder ---- */
+
+static struct net_slot *read_folder(struct world *w, const char *name, int64_t offset)
+{
+    struct read_folder_request request = {.name = str_of(name), .offset = offset, .max_bytes = 10};
+    return slot_ask(w, API_KEY_READ_FOLDER, 0, &request);
+}
+
+static const struct read_folder_response *folder_answer(struct world *w, struct net_slot *slot)
+{
+    return slot_answer(w, slot, API_KEY_READ_FOLDER, 0);
+}
+
+/* What the host brings back becomes the answer; it is asked beside the loop, by few at once. */
+static void test_read_folder(void **state)
+{
+    struct world *w = *state;
+    w->hold_folder_reads = true;
+    struct net_slot *names = read_folder(w, NULL, 0), *bytes = read_folder(w, "log-1.seg", 30), *third = read_folder(w, "log-1.seg", 40);
+    assert_int_equal(w->folder_read_count, 2);
+    assert_int_equal(folder_answer(w, third)->error_code, 89);
+    slot_free(third);
+    assert_string_equal(w->folder_reads[0]->name, "");
+    assert_string_equal(w->folder_reads[1]->name, "log-1.seg");
+    assert_true(w->folder_reads[1]->offset == 30 && w->folder_reads[1]->max_bytes == 10);
+    assert_int_equal(buf_put(&w->folder_reads[1]->data, "0123456789", 10), 0);
+    w->folder_reads[1]->file_bytes = 4096;
+    api_folder_done(w->api, w->folder_reads[1]);
+    const struct read_folder_response *response = folder_answer(w, bytes);
+    assert_true(response->error_code == 0 && response->file_bytes == 4096 && response->data.len == 10 && response->node_id == SELF);
+    slot_free(bytes);
+    assert_int_equal(buf_put(&w->folder_reads[0]->data, "log-1.seg\0snap-0-9.snap", 24), 0);
+    api_folder_done(w->api, w->folder_reads[0]);
+    response = folder_answer(w, names);
+    assert_true(response->error_code == 0 && response->names.len == 2 && str_eq(response->names.v[1], STR("snap-0-9.snap")));
+    slot_free(names);
+    struct net_slot *gone = read_folder(w, "log-0.seg", 0);
+    w->folder_reads[2]->result = MUSTER_E_NOT_FOUND;
+    api_folder_done(w->api, w->folder_reads[2]);
+    assert_int_equal(folder_answer(w, gone)->error_code, 56);
+    slot_free(gone);
+}
+
+static void test_read_folder_refuses(void **state)
+{
+    static const char long_name[] = "log-0000000000000000000000000000000000000000000000000000000000000001.seg";
+    static const char *const names[] = {"", long_name, "log-1.seg"};
+    struct world *w = *state;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct net_slot *slot = read_folder(w, names[i], i == 2 ? -1 : 0);
+        assert_int_equal(folder_answer(w, slot)->error_code, 42);
+        slot_free(slot);
+    }
+    assert_int_equal(w->folder_read_count, 0);
+}
+
+/* The client goes, and then the node, before the disk has answered. */
+static void test_read_folder_that_nobody_waits_for(void **state)
+{
+    struct world *w = *state;
+    w->hold_folder_reads = true;
+    struct net_slot *slot = read_folder(w, NULL, 0);
+    slot_gone(w, slot);
+    assert_int_equal(buf_put(&w->folder_reads[0]->data, "x", 2), 0);
+    api_folder_done(w->api, w->folder_reads[0]);
+    slot_free(slot);
+    slot = read_folder(w, NULL, 0);
+    slot_gone(w, slot);
+    world_restart(w); /* the api is freed with a read under way */
+    slot_free(slot);
+}
+
 static void test_transfer(void **state)
 {
     struct world *w = *state;
@@ -608,6 +680,9 @@ const struct CMUnitTest forward_tests[] = {
     TEST(test_read_shard_elsewhere),
     TEST(test_read_shard_is_let_go),
     TEST(test_read_shard_of_a_client_that_left),
+    TEST(test_read_folder),
+    TEST(test_read_folder_refuses),
+    TEST(test_read_folder_that_nobody_waits_for),
     TEST(test_transfer),
 };
 const size_t forward_test_count = COUNT_OF(forward_tests);

@@ -394,6 +394,17 @@ void world_restart(struct world *w)
     api_turn_begin(w->api, w->now_us);
 }
 
+static void hold_folder_read(void *ctx, struct api_folder_read *read)
+{
+    struct world *w = ctx;
+    if (w->hold_folder_reads) {
+        w->folder_reads[w->folder_read_count++] = read;
+        return;
+    }
+    read->result = MUSTER_E_NOT_FOUND;
+    api_folder_done(w->api, read);
+}
+
 int world_setup(void **state)
 {
     static const struct api_peer peers[] = {{1, STR("h1:1")}, {2, STR("h2:2")}, {3, STR("h3:3")}};
@@ -423,6 +434,9 @@ int world_setup(void **state)
         .apply_wait_us = 0,
         .request_max_groups = 2000,
         .backup_idle_us = 5000000,
+        .read_folder = hold_folder_read,
+        .read_folder_ctx = w,
+        .folder_reads_max = 2,
         .request_max_topics = 5000,
         .response_max_bytes = 128 << 20,
         .consumer_groups = true,

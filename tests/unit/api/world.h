@@ -40,6 +40,9 @@ struct world {
     bool hold; /* coord keeps what it is given */
     struct coord_request *held[MAX_HELD];
     struct coord_read *reads[MAX_HELD];
+    bool hold_folder_reads; /* until the test says that they are done; else there is no such file, at once */
+    struct api_folder_read *folder_reads[MAX_HELD];
+    size_t folder_read_count;
     size_t held_count, read_count, cancelled, submitted, let_go;
     struct coord_cut *cut; /* the one that is open */
     bool connected[NODES + 1];

@@ -132,6 +132,84 @@ static void last_200_bytes_cut_anywhere(void **state)
     assert_true(torn > 150);
 }
 
+/* More commits, so that the log has its last 4 KiB behind its beginning. */
+static void add_commits(struct made *m)
+{
+    for (uint64_t i = 0; i < 40; i++) {
+        struct made_change e;
+        struct offset_commit_key key = {.group = STR("k"), .topic = STR("orders"), .partition = 1};
+        struct offset_commit_value value;
+        made_change_init(&e, API_KEY_OFFSET_COMMIT, "commit: taken", "k", (int64_t)i);
+        wire_init(&wire_offset_commit_value, &value);
+        value.offset = (int64_t)i;
+        value.metadata = STR("metadata");
+        made_change_add(&e, wire_record_encode(RECORD_OFFSET_COMMIT, &key, 4, &value, &m->arena));
+        made_write(m, (struct store_record){.kind = STORE_ENTRY,
+                                            .entry_type = LOG_COMMAND,
+                                            .shard = 1,
+                                            .index = MADE_LAST + 1 + i,
+                                            .term = 2,
+                                            .payload = wire_encode(&wire_log_entry, 0, &e.v, &m->arena)});
+    }
+}
+
+static char *dumped(struct mem_disk *disk, int64_t *ret_end)
+{
+    struct run r = look(disk, DUMP);
+    assert_int_equal(r.code, CLI_OK);
+    char *text = strdup(r.out);
+    assert_non_null(text);
+    strip_erased(text);
+    run_fini(&r);
+    struct bytes segment = mem_disk_file(disk, MADE_SEGMENT);
+    for (*ret_end = segment.len; *ret_end > 0 && segment.ptr[*ret_end - 1] == 0;) {
+        --*ret_end;
+    }
+    return text;
+}
+
+/* Cut anywhere in the last 4 KiB, and with a bit flipped there: every verb tells the place and the beginning is shown. A third of the bytes with one verb more each; all of
+ * both with MUSTER_TEST_ALL=1. */
+static void last_4_kib_cut_or_flipped(void **state)
+{
+    bool all = getenv("MUSTER_TEST_ALL") != NULL;
+    struct made m;
+    int64_t end;
+    (void)state;
+    made_init(&m);
+    made_story(&m);
+    add_commits(&m);
+    made_close(&m);
+    char *whole = dumped(m.disk, &end);
+    assert_true(end > 6000);
+    for (int64_t at = end - 4096; at < end; at += all ? 1 : 3) {
+        struct mem_disk *disk = mem_disk_clone(m.disk);
+        bool flips = at / 3 % 2 == 1;
+        if (flips) {
+            mem_disk_flip(disk, MADE_SEGMENT, (uint64_t)at, (uint8_t)(1u << at % 8));
+        } else {
+            mem_disk_cut(disk, MADE_SEGMENT, (uint64_t)at);
+        }
+        struct run r = look(disk, DUMP);
+        assert_true(r.code == CLI_TORN || r.code == CLI_OK || (flips && r.code == CLI_CORRUPT));
+        assert_beginning(whole, r.out);
+        assert_non_null(strstr(r.out, "join: new member"));
+        assert_true((r.code == CLI_OK) == (strstr(r.err, MADE_SEGMENT ", offset ") == NULL));
+        int code = r.code;
+        run_fini(&r);
+        for (enum what what = KAFKA; what <= STATE; what++) {
+            if (all || (int64_t)what == at / 3 % STATE + 1) {
+                r = look(disk, what);
+                assert_int_equal(r.code, code);
+                run_fini(&r);
+            }
+        }
+        mem_disk_free(disk);
+    }
+    free(whole);
+    made_fini(&m);
+}
+
 static void one_byte_flipped_anywhere(void **state)
 {
     struct fixture *f = *state;
@@ -253,6 +331,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(last_200_bytes_cut_anywhere, setup, teardown),
+        cmocka_unit_test(last_4_kib_cut_or_flipped),
         cmocka_unit_test_setup_teardown(one_byte_flipped_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_in_the_middle_leaves_what_was_before, setup, teardown),
         cmocka_unit_test_setup_teardown(empty_and_missing_files, setup, teardown),
