@@ -15,6 +15,8 @@ from .story import check
 
 RETRY_S = 0.004          # as fast as one thread may ask for all actors without keeping the nodes from the processor
 CONNECT_RETRY_S = 0.005
+FRUITLESS = 20           # questions and requests without a good answer, after which nodes without a connection are asked, too
+SHUNNED_S = 1.0          # that long one is not that ended a connection or did not answer
 
 
 class Channel:
@@ -164,6 +166,8 @@ class Actor:
         self.pending = None        # when the request in flight was sent
         self.turn = 0              # counts requests, so that what belongs to an abandoned one is known
         self.seeking = 0
+        self.shunned = {}          # address -> when it last ended this client's connection, or did not answer
+        self.fruitless = 0         # how often it was asked where the coordinator is, since the last good answer
         self.patience = None       # seconds after which a request without answer is given up, and its connection with it
         self.retries = 0           # answers that said: ask again
         self.acks = []             # (when answered, when sent)
@@ -191,6 +195,7 @@ class Actor:
         """Everything that waited on that connection has no answer."""
         if self.channels.get(channel.address) is channel:
             del self.channels[channel.address]
+        self.shunned[channel.address] = time.monotonic()
         if self.stopped:
             return
         if channel.waiting:
@@ -208,7 +213,10 @@ class Actor:
         if self.stopped or self.pending is not None:
             return
         live = [a for a in self.world.addresses if a in self.channels and self.channels[a].connected]
+        if self.fruitless > FRUITLESS:   # those that are connected may be the ones that are cut off from the others
+            live += [a for a in self.world.addresses if a not in live and time.monotonic() - self.shunned.get(a, 0) > SHUNNED_S]
         choice = live or self.world.addresses
+        self.fruitless += 1
         address = choice[self.seeking % len(choice)]
         self.correlation += 1
         struct.pack_into(">i", self.question, 8, self.correlation)
@@ -246,6 +254,7 @@ class Actor:
         channel = self.channels.pop(address, None)
         if channel is not None:
             channel.close()
+        self.shunned[address] = time.monotonic()
         self.turn += 1
         self.pending = None
         self.abandoned()
@@ -272,6 +281,7 @@ class Actor:
             self.seeking += 1
             self.world.at(now + RETRY_S, self.seek)
             return
+        self.fruitless = 0
         if self.keep_acks:
             self.acks.append((now, self.sent_at))
         self.world.at(now + self.pace, self.step)
