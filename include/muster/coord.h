@@ -154,6 +154,8 @@ int64_t coord_next_deadline_us(const struct coord *c);
 uint32_t coord_shard_of(const struct coord *c, struct str group_id);
 /* 0 serving here; NOT_COORDINATOR (16), LOAD_IN_PROGRESS (14) or NOT_AVAILABLE (15) otherwise; ret_leader: 0 when unknown. */
 int16_t  coord_shard_state(const struct coord *c, uint32_t shard, uint32_t *ret_leader);
+/* The shard is being handed over, and who leads it next is not known here yet: whoever asks for its leader should wait, which is over within an election timeout. */
+bool     coord_shard_moves(const struct coord *c, uint32_t shard);
 const struct group_set *coord_set(const struct coord *c, uint32_t shard);        /* applied state; borrowed for this turn */
 struct replica *coord_replica(const struct coord *c);
 /* Calls back once this node has applied the catalogue up to index, or at once when it has; used to answer config changes after all nodes have them. */
@@ -163,6 +165,7 @@ struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
     uint64_t jobs, jobs_dropped, creations, creations_failed;
     uint64_t cuts, cuts_lost;
+    uint64_t offices_given_up;                                   /* shards handed over because shard 0, and with it the catalogue, was out of reach */
     uint64_t beats, beats_moved, beats_let_go, beats_refused;    /* held; asked again because their group moved; let go for what followed; too many were held */
     uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, cuts_open, beats_held;
 };

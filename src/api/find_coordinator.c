@@ -3,6 +3,7 @@
 #include "internal.h"
 
 enum { KEY_TYPE_GROUP = 0, KEY_TYPE_TRANSACTION = 1, KEY_TYPE_SHARE = 2, FIRST_BATCHED_VERSION = 4 };
+enum { MOVES_US = 1000 }; /* a shard that is handed over has its new leader after a few of these */
 
 static struct find_coordinator_response_coordinator nowhere(struct str key, int16_t error, struct str message)
 {
@@ -29,10 +30,38 @@ static struct find_coordinator_response_coordinator find(struct api_request *r, 
         .key = key, .node_id = node->node_id, .host = node->host, .port = node->port, .error_message = STR("")};
 }
 
+/* Whether the shard of one of the groups is between two leaders: the one who led it would send the client away again. */
+static bool one_moves(const struct api_request *r)
+{
+    const struct find_coordinator_request *request = r->request;
+    const struct coord *coord = r->api->coord;
+    bool batched = r->version >= FIRST_BATCHED_VERSION;
+    bool moves = !batched && coord_shard_moves(coord, coord_shard_of(coord, request->key));
+    for (int32_t i = 0; batched && !moves && i < request->coordinator_keys.len; i++) {
+        moves = coord_shard_moves(coord, coord_shard_of(coord, request->coordinator_keys.v[i]));
+    }
+    return moves;
+}
+
+static void find_again(struct api_request *r)
+{
+    if (r->gone) {
+        api_drop(r);
+    } else {
+        api_find_coordinator(r);
+    }
+    api_unref(r);
+}
+
 void api_find_coordinator(struct api_request *r)
 {
     const struct find_coordinator_request *request = r->request;
     if (api_too_many_groups(r, request->coordinator_keys.len) || !api_catalog_ready(r, api_find_coordinator)) {
+        return;
+    }
+    if (request->key_type == KEY_TYPE_GROUP && one_moves(r)) {
+        api_ref(r);
+        wait_arm(r, r->api->now_us + MOVES_US, find_again);
         return;
     }
     struct find_coordinator_response *response = api_response(r);

@@ -4,7 +4,11 @@
 
 #include <stdlib.h>
 
-enum { ASK_AGAIN_US = 20000 };
+enum {
+    ASK_AGAIN_US = 20000,
+    FLEE_TIMEOUTS = 2,     /* an election of shard 0's leader takes one */
+    FLEE_REST_US = 5000000 /* if no node is better off the shard must not go round */
+};
 
 bool catalog_ready(const struct shard *s)
 {
@@ -20,7 +24,7 @@ bool catalog_ready(const struct shard *s)
 
 void held_release(struct shard *s)
 {
-    if (s->role != REPLICA_SERVING || s->held.count == 0)
+    if (s->role == REPLICA_HANDING_OVER || s->held.count == 0)
         return;
     struct request_list held;
     request_list_init(&held);
@@ -122,4 +126,32 @@ void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct by
         barrier_read_start(c, from, get_le64(data.ptr));
     else if (channel == COORD_CHANNEL_BARRIER_ANSWER && data.len == 16)
         barrier_answered(c, get_le64(data.ptr), get_le64(data.ptr + 8));
+}
+
+/* ---- a leader that cannot get to know -------------------------------------------------------------------------------------------------- */
+
+/* When the shard is to be given away: its leader has found no way to shard 0 since it took office, and somebody waits for that. */
+int64_t barrier_flee_us(const struct shard *s)
+{
+    const struct coord *c = s->coord;
+    if (s->role != REPLICA_SERVING || s->held.count == 0 || catalog_ready(s))
+        return INT64_MAX;
+    int64_t patience_end_us = s->office_us + FLEE_TIMEOUTS * c->options.election_timeout_us;
+    int64_t rest_end_us = s->fled_us == 0 ? 0 : s->fled_us + FLEE_REST_US;
+    return patience_end_us > rest_end_us ? patience_end_us : rest_end_us;
+}
+
+/* Where two nodes do not see each other, the one may lead shards and the other shard 0, with the votes of a third that sees both and would do. */
+void barrier_flee(struct coord *c)
+{
+    for (uint32_t i = 1; i < c->options.shard_count; i++) {
+        struct shard *s = &c->shards[i];
+        if (c->now_us < barrier_flee_us(s))
+            continue;
+        s->fled_us = c->now_us;
+        if (replica_transfer(c->replica, i, 0) == 0) {
+            c->stats.offices_given_up++;
+            log_event(LOG_WARN, "handing_over", "node=%u shard=%u reason=catalogue_unreachable", replica_self(c->replica), i);
+        }
+    }
 }

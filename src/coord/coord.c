@@ -336,8 +336,10 @@ static void shard_expire(struct shard *s)
 
 void coord_expire(struct coord *c)
 {
-    for (uint32_t i = 0; i < c->options.shard_count; i++)
+    for (uint32_t i = 0; i < c->options.shard_count; i++) {
         shard_expire(&c->shards[i]);
+        handover_expire(&c->shards[i]);
+    }
     beats_expire(c);
     patience_check(c);
 }
@@ -352,6 +354,7 @@ void coord_turn_end(struct coord *c)
         turn_seal(&c->shards[i]);
         gates_reconsider(&c->shards[i]);
     }
+    barrier_flee(c);
 }
 
 int64_t coord_next_deadline_us(const struct coord *c)
@@ -372,6 +375,9 @@ int64_t coord_next_deadline_us(const struct coord *c)
             return 0;
         if (s->role == REPLICA_SERVING && !s->barrier_known && c->barrier_retry_us < next)
             next = c->barrier_retry_us;
+        int64_t office = handover_expiry_us(s), flee = barrier_flee_us(s);
+        next = office < next ? office : next;
+        next = flee < next ? flee : next;
         int64_t timer = timer_next_us(&s->timers);
         if (s->role == REPLICA_SERVING && timer != INT64_MAX && c->now_us + (timer - s->live_us) < next)
             next = c->now_us + (timer - s->live_us);
@@ -402,6 +408,12 @@ int16_t coord_shard_state(const struct coord *c, uint32_t shard, uint32_t *ret_l
         break;
     }
     return s->leader == 0 ? COORDINATOR_NOT_AVAILABLE : NOT_COORDINATOR;
+}
+
+bool coord_shard_moves(const struct coord *c, uint32_t shard)
+{
+    MUSTER_CHECK(shard < c->options.shard_count);
+    return c->shards[shard].role != REPLICA_LEADER && handover_pending(&c->shards[shard]);
 }
 
 const struct group_set *coord_set(const struct coord *c, uint32_t shard)

@@ -202,11 +202,12 @@ static void decide(struct shard *s, struct gate *g, struct coord_request *r)
 
 void request_route(struct shard *s, struct coord_request *r)
 {
-    if (s->role == REPLICA_FOLLOWER || s->role == REPLICA_LEADER) {
+    bool awaits_office = s->role == REPLICA_LEADER && handover_pending(s);
+    if (s->role == REPLICA_FOLLOWER || (s->role == REPLICA_LEADER && !awaits_office)) {
         request_refuse(s, r, s->role == REPLICA_LEADER ? LOAD_IN_PROGRESS : NOT_COORDINATOR);
         return;
     }
-    if (s->role == REPLICA_HANDING_OVER || (group_op_needs_catalog(s->set, &r->op) && !catalog_ready(s))) {
+    if (awaits_office || s->role == REPLICA_HANDING_OVER || (group_op_needs_catalog(s->set, &r->op) && !catalog_ready(s))) {
         r->in.state = REQUEST_HELD;
         request_list_add(&s->held, r);
         return;

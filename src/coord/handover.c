@@ -4,10 +4,14 @@
  * u16 length + group id, u16 length + member id; little-endian. Best effort: without it the new leader gives every member a full session.
  *
  * While a shard is handed over nobody is heard of, so the times hold for whoever takes over. If nobody does, members are heard of again, and the times are void:
- * a message without timers says so. It comes behind the other on the same connection; when that ends, or when office is not taken soon, they are void, too. */
+ * a message with one byte behind its head says so. It comes behind the other on the same connection; when that ends, or when office is not taken soon, they are
+ * void, too.
+ *
+ * The message also announces the handover: until the next leader is known, nobody is told where the coordinator is (FindCoordinator waits), and who is elected
+ * keeps requests until it serves. So a client is told once to look for the coordinator, and then finds it. */
 #include "internal.h"
 
-enum { HEAD_BYTES = 12, TIMER_BYTES = 25, MOST_BYTES = 4 << 20 };
+enum { HEAD_BYTES = 12, TIMER_BYTES = 25, MOST_BYTES = 4 << 20, CALLED_OFF = 0xff };
 
 static bool put_id(struct buf *out, struct str id)
 {
@@ -63,8 +67,47 @@ static void tell(struct shard *s, const struct buf *out)
     }
 }
 
+static void announced(struct shard *s, uint32_t from, uint64_t term)
+{
+    s->handover_announced = true;
+    s->handover_term = term;
+    s->handover_from = from;
+    s->handover_us = s->coord->now_us;
+}
+
+bool handover_pending(const struct shard *s)
+{
+    if (!s->handover_announced || s->coord->now_us > s->handover_us + s->coord->options.election_timeout_us)
+        return false;
+    bool elected = s->term == s->handover_term + 1;
+    switch (s->role) {
+    case REPLICA_FOLLOWER: /* who has voted in the next term may still name the leader of the one before */
+        return s->term == s->handover_term || (elected && (s->leader == 0 || s->leader == s->handover_from));
+    case REPLICA_LEADER:
+        return elected;
+    case REPLICA_SERVING:
+        return false;
+    case REPLICA_HANDING_OVER:
+        break;
+    }
+    return true;
+}
+
+void handover_expire(struct shard *s)
+{
+    if (s->role == REPLICA_LEADER && s->held.count > 0 && !handover_pending(s))
+        held_release(s);
+}
+
+int64_t handover_expiry_us(const struct shard *s)
+{
+    bool waits = s->role == REPLICA_LEADER && s->held.count > 0;
+    return waits ? s->handover_us + s->coord->options.election_timeout_us + 1 : INT64_MAX;
+}
+
 void handover_send(struct shard *s)
 {
+    announced(s, replica_self(s->coord->replica), s->term);
     struct buf out;
     buf_init(&out, MOST_BYTES);
     export(s, &out);
@@ -75,17 +118,24 @@ void handover_send(struct shard *s)
 void handover_call_off(struct shard *s)
 {
     struct buf out;
+    uint8_t mark = CALLED_OFF;
+    s->handover_announced = false;
     buf_init(&out, MOST_BYTES);
-    export_head(s, &out);
-    tell(s, &out);
+    if (export_head(s, &out) && buf_put(&out, &mark, 1) == 0)
+        tell(s, &out);
     buf_fini(&out);
 }
 
 void handover_forget(struct coord *c, uint32_t node)
 {
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
-        if (c->shards[i].handover_from == node)
-            buf_clear(&c->shards[i].handover);
+        struct shard *s = &c->shards[i];
+        bool handed_over = s->term == s->handover_term + 1; /* and may well end now */
+        if (s->handover_from != node)
+            continue;
+        if (!handed_over || s->role != REPLICA_LEADER)
+            buf_clear(&s->handover);
+        s->handover_announced = s->handover_announced && handed_over;
     }
 }
 
@@ -148,8 +198,8 @@ void coord_handover_import(struct coord *c, uint32_t from, uint32_t shard, struc
     if (data.len < HEAD_BYTES || get_le32(data.ptr) != shard)
         return;
     buf_clear(&s->handover);
-    if (buf_put(&s->handover, data.ptr, (size_t)data.len) == 0)
-        s->handover_term = get_le64(data.ptr + 4);
-    s->handover_from = from;
-    s->handover_us = c->now_us;
+    announced(s, from, get_le64(data.ptr + 4));
+    s->handover_announced = data.len != HEAD_BYTES + 1;
+    if (s->handover_announced)
+        (void)buf_put(&s->handover, data.ptr, (size_t)data.len); /* without memory for it everybody has a full session */
 }

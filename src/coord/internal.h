@@ -20,7 +20,7 @@ enum {
 /* Where a request is. It is in exactly one list at any time. */
 enum request_state {
     REQUEST_NEW,
-    REQUEST_HELD,      /* the shard hands over, or the catalogue is not known to be fresh */
+    REQUEST_HELD,      /* the shard is being handed over, or the catalogue is not known to be fresh */
     REQUEST_QUEUED,    /* its group's gate is closed */
     REQUEST_IN_TURN,   /* decided; its records are in this turn's entry, or it read a group that this entry changes */
     REQUEST_IN_FLIGHT, /* that entry is proposed */
@@ -193,6 +193,9 @@ struct shard {
     uint64_t handover_term;
     uint32_t handover_from;
     int64_t handover_us;                                       /* when it came */
+    bool handover_announced;                                   /* by this node or to it: of handover_term, at handover_us */
+    int64_t office_us;                                         /* when office was taken */
+    int64_t fled_us;                                           /* when it was last given away for want of the catalogue; 0: never */
     int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
     struct buf snapshot;                                       /* the run being handed out */
     bool snapshot_done, snapshot_running;
@@ -288,6 +291,7 @@ bool turn_has_room(const struct shard *s, size_t bytes); /* an entry is filled t
 void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out);
 void turn_join(struct shard *s, struct gate *g, struct coord_request *r); /* waits for the turn's entry without adding to it */
 void turn_seal(struct shard *s);                                          /* proposes what there is */
+void turn_withdraw(struct shard *s);                                      /* what was decided in it is held, to be decided again */
 struct flight *flight_take(struct shard *s); /* the oldest in flight; its gates are opened and listed in s->opened */
 void flight_free(struct flight *f);
 
@@ -314,6 +318,8 @@ bool catalog_ready(const struct shard *s);
 void catalog_moved(struct coord *c); /* this node's copy has: budgets may have been altered */
 void barrier_reset(struct shard *s); /* the shard has taken office */
 void barrier_step(struct coord *c);  /* asks shard 0's leader where some shard still needs to know */
+void barrier_flee(struct coord *c);  /* gives away what is not getting to know */
+int64_t barrier_flee_us(const struct shard *s);
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);
 void held_release(struct shard *s);
 
@@ -337,6 +343,10 @@ void patience_check(struct coord *c);
 int64_t patience_next_us(const struct coord *c); /* INT64_MAX: nothing is owed to anybody */
 
 /* ---- handover.c ---- */
+/* A handover of the shard was announced a moment ago, and nobody is known yet to have taken over. */
+bool handover_pending(const struct shard *s);
+void handover_expire(struct shard *s); /* nobody takes over: what waited for that waits no more */
+int64_t handover_expiry_us(const struct shard *s);
 void handover_send(struct shard *s);
 void handover_take(struct shard *s);
 void handover_call_off(struct shard *s);              /* the transfer did not come about */

@@ -89,7 +89,7 @@ static void arm_in_full(void *ctx, const struct group_timer_wish *wish)
 static void take_office(struct shard *s)
 {
     s->clock_base_ms = group_set_clock(s->set);
-    s->clock_base_us = s->coord->now_us;
+    s->clock_base_us = s->office_us = s->coord->now_us;
     timer_set_clear(&s->timers);
     group_set_timers(s->set, s->coord->shards[0].set, &s->coord->settings, shard_clock_ms(s), arm_in_full, s);
     handover_take(s);
@@ -112,15 +112,15 @@ void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t
     if (had_office && (role == REPLICA_FOLLOWER || role == REPLICA_LEADER || !same_office))
         lose_office(s);
     if (role == REPLICA_HANDING_OVER) {
+        turn_withdraw(s);
         beats_hand_over(s);
         handover_send(s);
     }
     if (before == REPLICA_HANDING_OVER && role == REPLICA_SERVING && same_office)
         handover_call_off(s);
-    if (role == REPLICA_SERVING && same_office)
-        held_release(s);
-    else if (role == REPLICA_SERVING)
+    if (role == REPLICA_SERVING && !same_office)
         take_office(s);
+    held_release(s);
     if (s->id == 0)
         s->coord->barrier_retry_us = 0;
     s->coord->dirty = true;

@@ -197,8 +197,8 @@ static void flight_launch(struct shard *s, struct flight *f)
 #endif
 }
 
-/* Nothing happened: the overlays go, the requests are told, the gates open again. */
-static void flight_abandon(struct shard *s, struct flight *f, int16_t error)
+/* Nothing happened: the overlays go, the gates open again, and the requests are given back. */
+static void flight_undo(struct shard *s, struct flight *f, struct request_list *ret)
 {
     for (size_t i = 0; i < f->gate_count; i++) {
         f->gates[i]->exclusive = false;
@@ -207,12 +207,30 @@ static void flight_abandon(struct shard *s, struct flight *f, int16_t error)
         gate_end_turn(f->gates[i]);
         gate_list_add(&s->opened, f->gates[i]);
     }
-    struct coord_request *r;
-    while ((r = request_list_take(&f->requests)) != NULL)
-        request_refuse(s, r, error);
+    request_list_move(&f->requests, ret);
     s->reserved_bytes -= f->bytes;
     s->reserved_members -= f->joins;
     flight_free(f);
+}
+
+void turn_withdraw(struct shard *s)
+{
+    struct flight *f = s->turn.flight;
+    struct request_list requests;
+    struct coord_request *r;
+    if (f == NULL)
+        return;
+    request_list_init(&requests);
+    turn_clear(&s->turn);
+    flight_undo(s, f, &requests);
+    while ((r = request_list_take(&requests)) != NULL) {
+        r->in.state = REQUEST_HELD;
+        r->in.answer = NULL; /* it is decided anew, and nothing of this decision may stay */
+        r->in.timers = NULL;
+        r->in.timer_count = 0;
+        request_list_add(&s->held, r);
+    }
+    s->coord->dirty = true;
 }
 
 void turn_seal(struct shard *s)
@@ -220,6 +238,8 @@ void turn_seal(struct shard *s)
     struct flight *f = s->turn.flight;
     if (f == NULL)
         return;
+    struct request_list requests;
+    struct coord_request *r;
     struct bytes entry = turn_encode(s);
     int rc = replica_propose(s->coord->replica, s->id, entry, &f->term, &f->index);
     turn_clear(&s->turn);
@@ -228,7 +248,10 @@ void turn_seal(struct shard *s)
         return;
     }
     /* A retriable error that makes clients look for the coordinator again: it is elsewhere, or the disks here refuse writes. */
-    flight_abandon(s, f, rc == MUSTER_E_NOT_LEADER ? NOT_COORDINATOR : COORDINATOR_NOT_AVAILABLE);
+    request_list_init(&requests);
+    flight_undo(s, f, &requests);
+    while ((r = request_list_take(&requests)) != NULL)
+        request_refuse(s, r, rc == MUSTER_E_NOT_LEADER ? NOT_COORDINATOR : COORDINATOR_NOT_AVAILABLE);
     s->coord->dirty = true;
 }
 

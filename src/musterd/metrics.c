@@ -28,6 +28,7 @@ static const struct metric coord_metrics[] = {
     COORD(gate_waits, OPS_COUNTER, "Requests that waited for a change of their group in flight."),
     COORD(expiries, OPS_COUNTER, "Timers that fired."),
     COORD(leader_losses, OPS_COUNTER, "Times that this node stopped leading a shard."),
+    COORD(offices_given_up, OPS_COUNTER, "Shards handed over because the catalogue, of shard 0, could not be reached."),
     COORD(stalls, OPS_COUNTER, "Turns of the loop that came too late; no deadline counted that time."),
     COORD(too_large, OPS_COUNTER, "Requests refused because their records would not fit an entry."),
     COORD(beats, OPS_COUNTER, "Heartbeats that were held, so that their clients hear at once of a change."),

@@ -65,7 +65,7 @@ void server_fail(struct server *s, enum server_exit code)
     end_now(s);
 }
 
-/* Asks the replica to hand over what this node leads; false when nothing is left that could be. */
+/* Asks the replica to hand over what this node leads; false when nothing is left that could be, and everybody knows where it is. */
 static bool hand_over(struct server *s)
 {
     bool leads = false;
@@ -79,7 +79,8 @@ static bool hand_over(struct server *s)
             }
             leads = leads || rc != MUSTER_E_NOT_FOUND;
         }
-        leads = leads || status.role == REPLICA_HANDING_OVER;
+        /* Clients that ask who leads a shard now are answered first. */
+        leads = leads || coord_shard_moves(s->coord, i);
     }
     return leads;
 }

@@ -61,6 +61,36 @@ static void test_find_coordinators(void **state)
     }
 }
 
+/* Nobody is sent to the node that just hands its shard over; who does not care for that shard does not wait. */
+static void test_a_coordinator_on_its_way(void **state)
+{
+    struct world *w = *state;
+    struct find_coordinator_request request;
+    struct str key = group_of_shard(w, 1);
+    wire_init(&wire_find_coordinator_request, &request);
+    request.key = key;
+    request.coordinator_keys.v = &key;
+    request.coordinator_keys.len = 1;
+    register_node(w, 2, "second.example", 19092);
+    for (int16_t version = 3; version <= 6; version++) {
+        w->leader[1] = SELF;
+        w->moves[1] = true;
+        struct net_slot *asks = slot_ask(w, API_KEY_FIND_COORDINATOR, version, &request);
+        struct net_slot *leaves = slot_ask(w, API_KEY_FIND_COORDINATOR, version, &request);
+        world_pass(w, 50);
+        assert_false(asks->answered);
+        assert_int_equal(find(w, version, 1, key)->error_code, version < 4 ? 15 : 0); /* another kind of key */
+        slot_gone(w, leaves);
+        slot_free(leaves);
+        w->leader[1] = 2;
+        w->moves[1] = false;
+        world_pass(w, 2);
+        const struct find_coordinator_response *found = slot_answer(w, asks, API_KEY_FIND_COORDINATOR, version);
+        assert_int_equal(version < 4 ? found->node_id : found->coordinators.v[0].node_id, 2);
+        slot_free(asks);
+    }
+}
+
 static void test_find_other_coordinators(void **state)
 {
     struct world *w = *state;
@@ -586,6 +616,7 @@ static void test_list_groups_loses_a_shard(void **state)
 const struct CMUnitTest group_tests[] = {
     TEST(test_find_coordinator),
     TEST(test_find_coordinators),
+    TEST(test_a_coordinator_on_its_way),
     TEST(test_find_other_coordinators),
     TEST(test_requests_reach_coord_whole),
     TEST(test_client_goes_while_coord_has_it),

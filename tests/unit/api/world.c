@@ -24,6 +24,11 @@ int16_t coord_shard_state(const struct coord *c, uint32_t shard, uint32_t *ret_l
     return world_of(c)->state[shard];
 }
 
+bool coord_shard_moves(const struct coord *c, uint32_t shard)
+{
+    return world_of(c)->moves[shard];
+}
+
 const struct group_set *coord_set(const struct coord *c, uint32_t shard)
 {
     return world_of(c)->sets[shard];

@@ -33,6 +33,7 @@ struct world {
     struct group_set *sets[SHARDS];
     int16_t state[SHARDS]; /* of coord_shard_state */
     uint32_t leader[SHARDS];
+    bool moves[SHARDS];
     uint64_t index[SHARDS];
     struct group_settings settings;
     struct topics topics;

@@ -225,6 +225,42 @@ static void test_topics_are_asked_for_before_they_are_relied_on(void **state)
     world_free(w);
 }
 
+/* Where two nodes do not see each other, a third one that sees both does better: a leader that cannot reach shard 0 hands over, when somebody waits. */
+static void test_who_cannot_reach_the_catalogue_hands_over(void **state)
+{
+    (void)state;
+    struct world *w = world_new(4, false);
+    char group[] = "a";
+    uint32_t which;
+    while (coord_shard_of(w->coord, str_of(group)) == 0)
+        group[0]++;
+    uint32_t shard = coord_shard_of(w->coord, str_of(group));
+    fake_serve(w->replica, shard, 2);
+    settle(w);
+    turn_begin(w, SECOND);
+    turn_end(w);
+    assert_int_equal(fake_transfers(w->replica, &which), 0); /* nobody waits */
+    fake_role(w->replica, shard, REPLICA_FOLLOWER, 3, 2);
+    fake_serve(w->replica, shard, 4);
+    struct call *c = commit(w, group, 1);
+    turn_begin(w, 500 * MS);
+    turn_end(w);
+    assert_int_equal(fake_transfers(w->replica, &which), 0);
+    turn_begin(w, 101 * MS);
+    turn_end(w);
+    assert_int_equal(fake_transfers(w->replica, &which), 1);
+    assert_int_equal(which, shard);
+    turn_begin(w, 3 * SECOND);
+    turn_end(w);
+    assert_int_equal(fake_transfers(w->replica, &which), 1); /* nobody would take it: not at once again */
+    turn_begin(w, SECOND);
+    fake_serve(w->replica, 0, 2);
+    settle(w);
+    assert_int_equal(commit_error(c), 3);
+    call_free(c);
+    world_free(w);
+}
+
 /* A node that leads a shard may be behind with the catalogue, and gets it as a snapshot, bit by bit. */
 static void test_half_a_catalogue_is_none(void **state)
 {
@@ -418,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_a_commit_waits_for_an_alteration),
         cmocka_unit_test(test_heartbeats_pass_beside_commits),
         cmocka_unit_test(test_topics_are_asked_for_before_they_are_relied_on),
+        cmocka_unit_test(test_who_cannot_reach_the_catalogue_hands_over),
         cmocka_unit_test(test_half_a_catalogue_is_none),
         cmocka_unit_test(test_a_parked_join_can_be_cancelled),
         cmocka_unit_test(test_sockets_are_closed_where_configured),

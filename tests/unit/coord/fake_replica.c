@@ -1,7 +1,12 @@
 #include "fake_replica.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 enum { MOST = 4096 };
 
@@ -21,6 +26,8 @@ struct replica {
     int rc;
     int64_t contact_us;
     size_t sent, sent_bytes;
+    size_t transfers;
+    uint32_t transferred;
 };
 
 struct replica *fake_new(uint32_t shards)
@@ -126,6 +133,21 @@ bool replica_send(struct replica *r, uint32_t node, uint16_t channel, struct byt
     r->sent++;
     r->sent_bytes = (size_t)data.len;
     return true;
+}
+
+/* There is nobody to hand it to. */
+int replica_transfer(struct replica *r, uint32_t shard, uint32_t node)
+{
+    assert_int_equal(node, 0);
+    r->transfers++;
+    r->transferred = shard;
+    return MUSTER_E_NOT_FOUND;
+}
+
+size_t fake_transfers(const struct replica *r, uint32_t *ret_shard)
+{
+    *ret_shard = r->transferred;
+    return r->transfers;
 }
 
 void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void *data, size_t len)

@@ -17,6 +17,7 @@ void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void
 void fake_peer(struct replica *r, uint32_t node, bool connected);
 size_t fake_sent(const struct replica *r); /* messages to other nodes, and the bytes of the newest */
 size_t fake_sent_bytes(const struct replica *r);
-void fake_contact(struct replica *r, int64_t us); /* contact_us of all shards */
+size_t fake_transfers(const struct replica *r, uint32_t *ret_shard); /* asked for, and the newest's shard; none comes about */
+void fake_contact(struct replica *r, int64_t us);                    /* contact_us of all shards */
 
 #endif

@@ -115,6 +115,98 @@ static void test_a_handover_holds_requests(void **state)
     world_free(w);
 }
 
+/* What was decided in the turn in which the handover begins can be proposed no more. */
+static void test_a_handover_undoes_the_turn(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct call *c = commit(w, "g", 1), *j = join(w, "h", "", 1);
+    fake_role(w->replica, 0, REPLICA_HANDING_OVER, 2, 1);
+    turn_end(w);
+    assert_int_equal(c->done + j->done, 0);
+    assert_int_equal(fake_proposed(w->replica), 0);
+    turn_begin(w, 1);
+    fake_role(w->replica, 0, REPLICA_SERVING, 2, 1); /* it did not happen */
+    settle(w);
+    assert_int_equal(commit_error(c), 0);
+    assert_int_equal(((const struct join_group_response *)j->answer)->error_code, 0);
+    call_free(c);
+    call_free(j);
+    c = fetch(w, "g");
+    settle(w);
+    assert_int_equal(fetched(c), 1);
+    call_free(c);
+    world_free(w);
+}
+
+static void announce(struct world *w, uint64_t term, size_t len)
+{
+    uint8_t message[13] = {0};
+    put_le64(message + 4, term);
+    fake_message(w->replica, 2, COORD_CHANNEL_TIMERS, message, len);
+}
+
+/* Who is handed a shard keeps what is asked of it until it serves, for a while; who is elected otherwise does not. */
+static void test_the_next_leader_keeps_requests(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct world *w = world_new(1, false);
+        announce(w, 2, 12);
+        fake_role(w->replica, 0, REPLICA_LEADER, 3, 1);
+        struct call *c = commit(w, "g", 1);
+        fake_peer(w->replica, 2, false); /* it ends, as soon as it has handed over */
+        turn_end(w);
+        assert_int_equal(c->done, 0);
+        assert_true(coord_next_deadline_us(w->coord) <= w->now_us + 301 * MS);
+        turn_begin(w, how == 1 ? 301 * MS : 299 * MS);
+        if (how == 2)
+            fake_role(w->replica, 0, REPLICA_FOLLOWER, 4, 2);
+        else if (how == 3)
+            fake_role(w->replica, 0, REPLICA_LEADER, 4, 1);
+        else if (how == 0)
+            fake_serve(w->replica, 0, 3);
+        settle(w);
+        static const int16_t errors[] = {3, 14, 16, 14}; /* there is no such topic; not yet; another one leads */
+        assert_int_equal(commit_error(c), errors[how]);
+        call_free(c);
+        world_free(w);
+    }
+}
+
+/* Between two leaders nobody is told where the coordinator is. */
+static void test_a_shard_on_its_way_is_nowhere(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    assert_false(coord_shard_moves(w->coord, 0));
+    fake_role(w->replica, 0, REPLICA_HANDING_OVER, 2, 1);
+    assert_true(coord_shard_moves(w->coord, 0));
+    fake_role(w->replica, 0, REPLICA_SERVING, 2, 1);
+    assert_false(coord_shard_moves(w->coord, 0));
+    fake_role(w->replica, 0, REPLICA_HANDING_OVER, 2, 1);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 0);
+    assert_true(coord_shard_moves(w->coord, 0));
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    assert_false(coord_shard_moves(w->coord, 0));
+    announce(w, 3, 12); /* a node that looks on */
+    assert_true(coord_shard_moves(w->coord, 0));
+    announce(w, 3, 13);
+    assert_false(coord_shard_moves(w->coord, 0));
+    announce(w, 3, 12);
+    fake_peer(w->replica, 2, false);
+    assert_false(coord_shard_moves(w->coord, 0));
+    announce(w, 3, 12);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 4, 2); /* it has voted, and still names the leader before */
+    assert_true(coord_shard_moves(w->coord, 0));
+    fake_peer(w->replica, 2, false);
+    assert_true(coord_shard_moves(w->coord, 0));
+    turn_end(w);
+    turn_begin(w, 301 * MS);
+    assert_false(coord_shard_moves(w->coord, 0)); /* nobody took over */
+    world_free(w);
+}
+
 static void test_a_request_too_large_fails_alone(void **state)
 {
     (void)state;
@@ -332,7 +424,7 @@ static void test_times_of_a_transfer_that_failed_are_void(void **state)
         else if (how == 1)
             fake_peer(w->replica, 2, false); /* what it said behind that was not heard */
         else
-            fake_message(w->replica, 2, COORD_CHANNEL_TIMERS, out.ptr, 12); /* it says that nothing came of it */
+            fake_message(w->replica, 2, COORD_CHANNEL_TIMERS, out.ptr, 13); /* it says that nothing came of it */
         fake_serve(w->replica, 0, 3);
         silence(w, 6);
         assert_int_equal(heartbeat_error(w, member), 0);
@@ -356,7 +448,7 @@ static void test_a_transfer_that_fails_is_called_off(void **state)
     fake_role(w->replica, 0, REPLICA_SERVING, 2, 1);
     turn_end(w);
     assert_int_equal(fake_sent(w->replica), 2);
-    assert_int_equal(fake_sent_bytes(w->replica), 12);
+    assert_int_equal(fake_sent_bytes(w->replica), 13);
     call_free(j);
     world_free(w);
 }
@@ -384,6 +476,9 @@ int main(void)
         cmocka_unit_test(test_a_disk_that_refuses_is_retriable),
         cmocka_unit_test(test_what_is_not_stored_in_time_is_retriable),
         cmocka_unit_test(test_a_handover_holds_requests),
+        cmocka_unit_test(test_a_handover_undoes_the_turn),
+        cmocka_unit_test(test_the_next_leader_keeps_requests),
+        cmocka_unit_test(test_a_shard_on_its_way_is_nowhere),
         cmocka_unit_test(test_a_request_too_large_fails_alone),
         cmocka_unit_test(test_a_silent_member_expires),
         cmocka_unit_test(test_a_commit_counts_when_it_arrives),
