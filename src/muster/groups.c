@@ -13,9 +13,10 @@ enum { GROUP_ID_NOT_FOUND = 69 };
 
 /* ---- list ---- */
 
-static void print_list_json(struct cli *cli, const struct listed_groups *groups)
+static void print_list_json(struct cli *cli, const struct client *c, const struct listed_groups *groups)
 {
     json_t *document = json_object();
+    log_past_add(c, document);
     json_t *array = json_array();
     for (int i = 0; i < groups->count; i++) {
         const struct listed_group *g = &groups->v[i];
@@ -41,7 +42,7 @@ static void print_list(struct cli *cli, const struct listed_groups *groups)
         table_text(&t, groups->v[i].type);
         table_text(&t, str_is_empty(groups->v[i].protocol_type) ? STR_NULL : groups->v[i].protocol_type);
         table_text(&t, groups->v[i].state);
-        table_number(&t, groups->v[i].coordinator_id);
+        table_number_or_dash(&t, groups->v[i].coordinator_id);
     }
     table_print(&t, cli->out);
 }
@@ -58,7 +59,7 @@ static int run_list(struct cli *cli)
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (cli->json) {
-        print_list_json(cli, &groups);
+        print_list_json(cli, &c, &groups);
     } else {
         print_list(cli, &groups);
     }
@@ -69,6 +70,9 @@ static int run_list(struct cli *cli)
 static const struct cli_option list_options[] = {
     {"state", "STATE", "only groups in that state, as Kafka writes it: Stable, Empty, PreparingRebalance, Assigning, Reconciling, ..."},
     {"type", "TYPE", "only groups of that type: classic, consumer or streams"},
+    OPTION_AT,
+    OPTION_DATA_AT,
+    OPTION_NODE,
 };
 
 const struct cli_command command_groups_list = {

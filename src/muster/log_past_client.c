@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAST_NODE = 0, GROUP_ID_NOT_FOUND = 69 };
+enum { PAST_NODE = -1 }; /* the log does not say who coordinated a group */
 
 struct past_client {
     struct log_folder folder;
@@ -157,9 +157,9 @@ static const void *find_coordinator(const struct client_call *call, struct arena
     response->coordinators.len = request->coordinator_keys.len;
     for (int32_t i = 0; i < request->coordinator_keys.len; i++) {
         response->coordinators.v[i] = (struct find_coordinator_response_coordinator){.key = request->coordinator_keys.v[i],
-                                                                                     .node_id = -1,
+                                                                                     .node_id = PAST_NODE,
                                                                                      .host = STR("-"),
-                                                                                     .error_message = STR_NULL}; /* the log does not say */
+                                                                                     .error_message = STR_NULL};
     }
     return response;
 }

@@ -1,5 +1,6 @@
 /* streams.c: muster streams ... */
 #include "commands.h"
+#include "log_options.h"
 #include "out.h"
 #include "streams_view.h"
 #include "topology_file.h"
@@ -50,6 +51,12 @@ static int run_describe(struct cli *cli)
     return describe_each(cli, describe_one);
 }
 
+static const struct cli_option describe_options[] = {
+    OPTION_AT,
+    OPTION_DATA_AT,
+    OPTION_NODE,
+};
+
 const struct cli_command command_streams_describe = {
     .noun = "streams",
     .verb = "describe",
@@ -61,6 +68,8 @@ const struct cli_command command_streams_describe = {
     .details = "A task SUBTOPOLOGY_PARTITION that a member has and shall not keep is 'to go', one that it has yet to get is 'to come'. The "
                "changelog\n"
                "offsets are those the member last reported. 'muster groups describe' shows what the group has committed.",
+    .options = describe_options,
+    .option_count = COUNT_OF(describe_options),
     .run = run_describe};
 
 /* ---- topology ---- */

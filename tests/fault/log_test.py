@@ -66,6 +66,8 @@ def as_it_was(muster, moments):
             check(as_of["wallMs"] is None or as_of["wallMs"] <= when * 1000, f"as of {as_of}, asked for {when}")
         group = muster.json("groups", "describe", GROUP, "--at", text_of(when), data=3)["groups"][0]
         check_equal((group["state"], [m["memberId"] for m in group["members"]]), ("Stable", [member]), f"group at {text_of(when)}")
+        listed = muster.json("groups", "list", "--at", text_of(when), data=2)["groups"]
+        check(GROUP in [g["group"] for g in listed], f"groups at {text_of(when)}: {listed}")
     say(f"{len(moments)} moments: offsets and members as they were, from two folders and a live node")
 
 

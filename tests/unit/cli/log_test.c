@@ -232,6 +232,10 @@ static void reads_a_real_folder_without_touching_it(void **state)
     r = run_cli("log", "verify", "--data", dir, NULL);
     assert_int_equal(r.code, CLI_OK);
     run_fini(&r);
+    r = run_cli("log", "verify", "--data", dir, "--checksums", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, " batches in 1 segments, 0 snapshots; the state was not made"));
+    run_fini(&r);
     r = run_cli("log", "dump", "--data", dir, "--group", "nobody", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     assert_string_equal(r.out, "");
