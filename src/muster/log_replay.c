@@ -1,18 +1,35 @@
-/* log_replay.c: the log applied again, by the library that the nodes run, to see what state it makes. */
+/* log_replay.c: the log applied again, by the library that the nodes run, to see what state it makes.
+ *
+ * Shards know nothing of each other: entries are gathered, and then applied by several threads, each shard by one of them and in its order. All reading is done by the caller's
+ * thread. */
 #include "log_explain.h"
 #include "out.h"
 
 #include <muster/group.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 16, GATHER_BYTES = 16 << 20, THREADS_WORTH_BYTES = 1 << 20 };
 
 struct replay_shard {
     struct pool pool;
+    struct arena scratch;
     struct log_shard is; /* set NULL: nothing of the shard was seen */
+    uint64_t gathered;   /* the newest entry that is applied or waits for it */
     uint64_t at;         /* stop behind this index; 0: it is not wished for */
-    bool ended;          /* at the index asked for, or it cannot go on */
+    uint64_t compared;
+    bool ended; /* at the index asked for, or it cannot go on */
+};
+struct gathered {
+    struct replay_shard *shard;
+    uint64_t index;
+    uint8_t kind;
+    size_t offset; /* of the payload in bytes */
+    int32_t len;
 };
 struct snapshot_seen {
     uint32_t shard;
@@ -30,9 +47,12 @@ struct log_replay {
     size_t found_count;
     struct snapshot_seen *snapshots;
     size_t snapshot_count, snapshot_cap;
-    struct arena scratch;
+    struct buf bytes; /* payloads of the entries that wait */
+    struct gathered *entries;
+    size_t entry_count, entry_cap;
+    size_t threads;
+    pthread_mutex_t telling; /* what is wrong */
     int code;
-    uint64_t compared;
     struct log_explain explain;
 };
 
@@ -44,6 +64,7 @@ static struct replay_shard *shard_of(struct log_replay *r, uint32_t shard)
         struct replay_shard *s = calloc(1, sizeof(*s));
         MUSTER_CHECK(s != NULL);
         s->is.shard = (uint32_t)r->shard_count;
+        arena_init(&s->scratch, 0);
         s->at = r->nearest ? 0 : UINT64_MAX;
         r->shards[r->shard_count++] = s;
     }
@@ -85,7 +106,7 @@ static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 }
 
 /* A group set is filled by runs of whole records; snapshots give them in the runs they were written in. */
-static int restore_runs(struct log_replay *r, struct replay_shard *s, struct store_snapshot_reader *reader)
+static int restore_runs(struct replay_shard *s, struct store_snapshot_reader *reader)
 {
     for (;;) {
         struct bytes run;
@@ -93,8 +114,8 @@ static int restore_runs(struct log_replay *r, struct replay_shard *s, struct sto
         if (rc < 0 || run.len == 0) {
             return rc;
         }
-        arena_clear(&r->scratch);
-        rc = group_restore(s->is.set, run, &r->scratch);
+        arena_clear(&s->scratch);
+        rc = group_restore(s->is.set, run, &s->scratch);
         if (rc < 0) {
             return rc;
         }
@@ -102,12 +123,12 @@ static int restore_runs(struct log_replay *r, struct replay_shard *s, struct sto
 }
 
 /* Fills the shard's state from the snapshot, and closes it. */
-static int restore(struct log_replay *r, struct replay_shard *s, const struct store_snapshot_meta *meta,
-                   struct store_snapshot_reader *reader)
+static int restore(struct replay_shard *s, const struct store_snapshot_meta *meta, struct store_snapshot_reader *reader)
 {
     group_set_clear(set_of(s));
-    int rc = restore_runs(r, s, reader);
+    int rc = restore_runs(s, reader);
     s->is.index = meta->index;
+    s->gathered = meta->index;
     s->is.term = meta->term > s->is.term ? meta->term : s->is.term;
     s->is.wall_ms = 0;
     store_snapshot_close(reader);
@@ -130,7 +151,7 @@ static int restore_behind(struct log_replay *r, struct replay_shard *s, uint64_t
         reader = other;
         meta = older;
     }
-    return rc < 0 ? rc : restore(r, s, &meta, reader);
+    return rc < 0 ? rc : restore(s, &meta, reader);
 }
 
 /* Where a snapshot was taken, its hash has to be that of the state. */
@@ -142,10 +163,12 @@ static void compare(struct log_replay *r, struct replay_shard *s)
             continue;
         }
         seen->compared = true;
-        r->compared++;
+        s->compared++;
         if (group_set_hash(s->is.set) != seen->hash) {
+            MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
             wrong(r, s->is.shard, seen->index, "the state does not have the hash that the snapshot carries");
             log_explain_compare(&r->explain, r->cli, r->folder, s->is.shard, seen->index, s->is.set);
+            MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
         }
     }
 }
@@ -178,26 +201,106 @@ static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
     return true;
 }
 
-static void replay_item(void *ctx, const struct log_item *item)
+static void apply(struct log_replay *r, const struct gathered *e)
 {
-    struct log_replay *r = ctx;
+    struct replay_shard *s = e->shard;
     const char *why = NULL;
+    struct bytes payload = {r->bytes.ptr + e->offset, e->len};
+    struct log_item item = {.kind = e->kind, .payload = payload};
     int64_t clock_ms;
-    note_term(r, item->shard, item->term);
-    struct replay_shard *s = shard_of(r, item->shard);
-    if (item->erased || s->ended || item->index > s->at || !reach(r, s, item->index) || item->index <= s->is.index) {
+    if (s->ended) {
         return;
     }
-    arena_clear(&r->scratch);
-    if (item->kind == LOG_COMMAND && !group_apply_entry(s->is.set, item->index, item->payload, &r->scratch, NULL, NULL, &why)) {
-        wrong(r, item->shard, item->index, why);
+    arena_clear(&s->scratch);
+    if (e->kind == LOG_COMMAND && !group_apply_entry(s->is.set, e->index, payload, &s->scratch, NULL, NULL, &why)) {
+        MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
+        wrong(r, s->is.shard, e->index, why);
+        MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
         s->ended = true;
         return;
     }
-    s->is.index = item->index;
+    s->is.index = e->index;
     s->is.entries++;
-    (void)log_item_times(item, &clock_ms, &s->is.wall_ms);
+    (void)log_item_times(&item, &clock_ms, &s->is.wall_ms);
     compare(r, s);
+}
+
+/* ---- threads ---- */
+
+struct part {
+    struct log_replay *replay;
+    size_t number, of;
+    pthread_t thread;
+};
+
+static void *apply_part(void *arg)
+{
+    const struct part *p = arg;
+    for (size_t i = 0; i < p->replay->entry_count; i++) {
+        const struct gathered *e = &p->replay->entries[i];
+        if (e->shard->is.shard % p->of == p->number) {
+            apply(p->replay, e);
+        }
+    }
+    return NULL;
+}
+
+/* Everything that waits is applied when it returns. */
+static void apply_gathered(struct log_replay *r)
+{
+    struct part parts[THREADS_MAX];
+    size_t count = r->bytes.len < THREADS_WORTH_BYTES ? 1 : r->threads;
+    for (size_t i = 0; i < count; i++) {
+        parts[i] = (struct part){.replay = r, .number = i, .of = count};
+        MUSTER_CHECK(i == 0 || pthread_create(&parts[i].thread, NULL, apply_part, &parts[i]) == 0);
+    }
+    apply_part(&parts[0]);
+    for (size_t i = 1; i < count; i++) {
+        MUSTER_CHECK(pthread_join(parts[i].thread, NULL) == 0);
+    }
+    r->entry_count = 0;
+    buf_clear(&r->bytes);
+}
+
+static void gather(struct log_replay *r, struct replay_shard *s, const struct log_item *item)
+{
+    if (r->entry_count == r->entry_cap) {
+        r->entry_cap = r->entry_cap > 0 ? r->entry_cap * 2 : 1024;
+        r->entries = reallocarray(r->entries, r->entry_cap, sizeof(*r->entries));
+        MUSTER_CHECK(r->entries != NULL);
+    }
+    int32_t len = item->payload.len > 0 ? item->payload.len : 0;
+    r->entries[r->entry_count++] = (struct gathered){s, item->index, item->kind, r->bytes.len, len};
+    MUSTER_CHECK(buf_put(&r->bytes, item->payload.ptr, (size_t)len) == 0);
+    s->gathered = item->index;
+    if (r->bytes.len >= GATHER_BYTES) {
+        apply_gathered(r);
+    }
+}
+
+static size_t threads_to_use(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : processors > THREADS_MAX ? THREADS_MAX : (size_t)processors;
+}
+
+/* ---- what the folder holds ---- */
+
+static void replay_item(void *ctx, const struct log_item *item)
+{
+    struct log_replay *r = ctx;
+    note_term(r, item->shard, item->term);
+    struct replay_shard *s = shard_of(r, item->shard);
+    if (item->erased || s->ended || item->index > s->at || item->index <= s->gathered) {
+        return;
+    }
+    if (item->index > s->gathered + 1 || s->is.set == NULL) {
+        apply_gathered(r);
+        if (s->ended || !reach(r, s, item->index) || item->index <= s->gathered) {
+            return;
+        }
+    }
+    gather(r, s, item);
 }
 
 /* A snapshot that came from another node took the place of the shard's log. */
@@ -207,6 +310,9 @@ static void replay_state(void *ctx, const struct store_record *record)
     note_term(r, record->shard, record->term);
     bool jumps = record->kind == STORE_SNAPSHOT && record->entry_type == 1;
     struct replay_shard *s = shard_of(r, record->shard);
+    if (jumps && record->index <= s->at && s->gathered < record->index) {
+        apply_gathered(r);
+    }
     if (jumps && record->index <= s->at && !s->ended && s->is.index < record->index) {
         (void)reach(r, s, record->index + 1);
     }
@@ -253,13 +359,14 @@ static void begin_with_nearest(struct log_replay *r, const struct log_wish *wish
         s->at = wishes[i].at;
         while (rc == 0 && limit > 0 && (rc = store_snapshot_open_before(&r->folder->port, wishes[i].shard, limit, &meta, &reader)) == 0) {
             limit = meta.index - 1;
-            if (restore(r, s, &meta, reader) == 0 && group_set_hash(s->is.set) == meta.state_hash) {
+            if (restore(s, &meta, reader) == 0 && group_set_hash(s->is.set) == meta.state_hash) {
                 break;
             }
             cli_say(r->cli, "damaged: the snapshot of shard %" PRIu32 " at %" PRIu64 "; an older one and more of the log may do as well",
                     s->is.shard, meta.index);
             group_set_clear(s->is.set);
             s->is.index = 0;
+            s->gathered = 0;
         }
         if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {
             cli_say(r->cli, "damaged: the snapshots of shard %" PRIu32, s->is.shard);
@@ -285,11 +392,14 @@ struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const s
     struct log_replay *r = calloc(1, sizeof(*r));
     MUSTER_CHECK(r != NULL);
     *r = (struct log_replay){.cli = cli, .folder = f, .nearest = wishes != NULL};
-    arena_init(&r->scratch, 0);
+    buf_init(&r->bytes, 0);
+    r->threads = threads_to_use();
+    MUSTER_CHECK(pthread_mutex_init(&r->telling, NULL) == 0);
     if (r->nearest) {
         begin_with_nearest(r, wishes, count);
     }
     int scanned = log_folder_scan(f, replay_item, replay_state, r->nearest ? NULL : note_snapshot, r);
+    apply_gathered(r);
     replay_rest(r);
     int judged = log_folder_judge(cli, f, scanned);
     log_explain_blame(&r->explain, cli, f);
@@ -317,8 +427,12 @@ const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t sh
 
 uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots)
 {
+    uint64_t compared = 0;
+    for (size_t i = 0; i < r->shard_count; i++) {
+        compared += r->shards[i]->compared;
+    }
     *ret_snapshots = r->snapshot_count;
-    return r->compared;
+    return compared;
 }
 
 void log_replay_free(struct log_replay *r)
@@ -327,12 +441,15 @@ void log_replay_free(struct log_replay *r)
         if (r->shards[i]->is.set != NULL) {
             group_set_free(r->shards[i]->is.set);
         }
+        arena_fini(&r->shards[i]->scratch);
         free(r->shards[i]);
     }
     free(r->shards);
     free(r->found);
     free(r->snapshots);
-    arena_fini(&r->scratch);
+    free(r->entries);
+    buf_fini(&r->bytes);
+    (void)pthread_mutex_destroy(&r->telling);
     free(r);
 }
 
