@@ -196,29 +196,35 @@ static void say_unreadable(struct cli *cli, struct kafka_offsets *k, const char 
 
 /* ---- segment files --------------------------------------------------------------------------------------------------------------- */
 
-int kafka_offsets_read_segment(struct cli *cli, struct kafka_offsets *k, const char *path)
+int kafka_offsets_parse_segment(struct cli *cli, struct kafka_offsets *k, const char *name, struct bytes data)
 {
-    struct bytes rest;
+    struct bytes rest = data;
     int64_t last = -1;
-    int code = file_read(cli, path, &rest);
-    while (code == CLI_OK && rest.len > 0) {
+    while (rest.len > 0) {
         struct kafka_batch batch;
         int rc = kafka_batch_next(&rest, &batch);
         if (rc == MUSTER_E_TRUNCATED) {
-            cli_say(cli, "%s: ends in %d bytes that are no whole batch, behind offset %" PRId64, path, (int)rest.len, last);
+            cli_say(cli, "%s: ends in %d bytes that are no whole batch, behind offset %" PRId64, name, (int)rest.len, last);
             break;
         }
         if (rc < 0) {
-            return say_batch_error(cli, path, last, rc, -1);
+            return say_batch_error(cli, name, last, rc, -1);
         }
         rc = take_batch(k, &batch);
         if (rc < 0) {
-            return say_batch_error(cli, path, batch.base_offset, rc, batch.codec);
+            return say_batch_error(cli, name, batch.base_offset, rc, batch.codec);
         }
         last = batch.last_offset;
     }
-    say_unreadable(cli, k, path);
-    return code;
+    say_unreadable(cli, k, name);
+    return CLI_OK;
+}
+
+int kafka_offsets_read_segment(struct cli *cli, struct kafka_offsets *k, const char *path)
+{
+    struct bytes data;
+    int code = file_read(cli, path, &data);
+    return code == CLI_OK ? kafka_offsets_parse_segment(cli, k, path, data) : code;
 }
 
 /* ---- a running cluster -------------------------------------------------------------------------------------------------------------- */

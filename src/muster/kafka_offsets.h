@@ -15,6 +15,7 @@ void kafka_offsets_take(struct kafka_offsets *k, struct arena *arena, struct sav
 
 /* One segment file. A torn end is said and counts for nothing; damage is an error. An exit code. */
 int kafka_offsets_read_segment(struct cli *cli, struct kafka_offsets *k, const char *path);
+int kafka_offsets_parse_segment(struct cli *cli, struct kafka_offsets *k, const char *name, struct bytes data); /* the same of bytes */
 /* Every partition of the topic in that cluster, up to where it ended when the partition was begun. An exit code. */
 int kafka_offsets_read_cluster(struct cli *cli, struct kafka_offsets *k, const char *bootstrap);
 

@@ -321,20 +321,23 @@ static int read_json(struct cli *cli, const char *path, struct bytes text, struc
     return code;
 }
 
-int saved_read(struct cli *cli, const char *path, struct saved_offsets *ret)
+int saved_parse(struct cli *cli, const char *name, struct bytes text, struct saved_offsets *ret)
 {
-    struct bytes text;
     int32_t at = 0;
     *ret = (struct saved_offsets){0};
-    int code = file_read(cli, path, &text);
-    if (code != CLI_OK) {
-        return code;
-    }
-    while (at < text.len && strchr(" \t\r\n", text.ptr[at]) != NULL) {
+    while (at < text.len && strchr(" \t\r\n", text.ptr[at]) != NULL && text.ptr[at] != '\0') {
         at++;
     }
     bool json = at < text.len && text.ptr[at] == '{';
-    code = json ? read_json(cli, path, text, ret) : read_csv(cli, path, text, ret);
+    int code = json ? read_json(cli, name, text, ret) : read_csv(cli, name, text, ret);
     saved_settle(ret);
     return code;
+}
+
+int saved_read(struct cli *cli, const char *path, struct saved_offsets *ret)
+{
+    struct bytes text;
+    *ret = (struct saved_offsets){0};
+    int code = file_read(cli, path, &text);
+    return code == CLI_OK ? saved_parse(cli, path, text, ret) : code;
 }

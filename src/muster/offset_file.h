@@ -29,6 +29,8 @@ void saved_settle(struct saved_offsets *s);
 const struct saved_offset *saved_find(const struct saved_offsets *s, struct str group, struct str topic, int32_t partition);
 /* Reads either form; "-" is standard input. Settled. An exit code; what is wrong is said, with the line. */
 int saved_read(struct cli *cli, const char *path, struct saved_offsets *ret);
+int saved_parse(struct cli *cli, const char *name, struct bytes text,
+                struct saved_offsets *ret); /* the same of bytes; name: for what is said */
 void saved_write_csv(const struct saved_offsets *s, bool with_group, FILE *to);
 json_t *saved_json(const struct saved_offsets *s);
 

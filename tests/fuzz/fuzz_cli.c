@@ -47,8 +47,10 @@ static void command_line(const uint8_t *data, size_t size)
     for (size_t i = 0; i < cli_command_count; i++) {
         copies[i] = *cli_commands[i];
         copies[i].run = look;
+        copies[i].watchable = false; /* it would be done for ever */
         commands[i] = &copies[i];
     }
+    setenv("MUSTER_CONFIG", "/dev/null", 1);
     char *text = calloc(size + 1, 1);
     char *argv[MOST_ARGUMENTS + 1] = {(char[]){"muster"}};
     int argc = 1;
