@@ -34,6 +34,7 @@ struct cli_command {
     const struct cli_option *options;
     size_t option_count;
     bool watchable;              /* it only shows how something is: --watch */
+    bool both;                   /* it reads a folder and talks to a cluster, so that --data and --bootstrap go together */
     int (*run)(struct cli *cli); /* an enum cli_exit */
 };
 

@@ -11,7 +11,7 @@ int cli_connect(struct cli *cli, struct client *c)
     if (cli_text(cli, "at") != NULL) {
         return log_past_connect(cli, c);
     }
-    if (cli_text(cli, "data") != NULL) {
+    if (cli_text(cli, "data") != NULL && !cli->command->both) {
         return cli_fail(cli, CLI_USAGE, "--data goes with --at: as of which moment ('now' is the end)?");
     }
     if (client_init(c, cli->bootstrap, cli->timeout_ms) < 0) {

@@ -181,7 +181,7 @@ int log_source_open(struct cli *cli, struct log_folder *ret)
     if (!cli_number(cli, "node", 0, INT32_MAX, -1, &node)) {
         return CLI_USAGE;
     }
-    if (data != NULL && (node >= 0 || cli_text(cli, "bootstrap") != NULL)) {
+    if (data != NULL && (node >= 0 || (cli_text(cli, "bootstrap") != NULL && !cli->command->both))) {
         return cli_fail(cli, CLI_USAGE, "--data reads a folder; --bootstrap and --node go with a live node");
     }
     return data == NULL ? log_remote_open(cli, node, ret) : log_folder_open(cli, data, ret);

@@ -24,6 +24,8 @@ json_t *log_past_json(const struct log_past *p); /* [{"shard":..., "index":..., 
 
 /* For commands with --at: `c` becomes a client whose cluster is that moment; groups are those that the command names. */
 int log_past_connect(struct cli *cli, struct client *c);
+/* The same for a moment that is given in another way than by --at. */
+int log_past_connect_at(struct cli *cli, const struct log_moment *at, struct client *c);
 /* The moment of such a client as the member "asOf" of the document; nothing for others. */
 void log_past_add(const struct client *c, json_t *document);
 

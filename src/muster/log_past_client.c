@@ -287,12 +287,8 @@ static int64_t shard_of_names(struct cli *cli, uint32_t shard_count)
     return shard;
 }
 
-int log_past_connect(struct cli *cli, struct client *c)
+int log_past_connect_at(struct cli *cli, const struct log_moment *at, struct client *c)
 {
-    struct log_moment at;
-    if (!log_moment_take(cli, &at)) {
-        return CLI_USAGE;
-    }
     struct past_client *p = calloc(1, sizeof(*p));
     MUSTER_CHECK(p != NULL);
     int code = log_source_open(cli, &p->folder);
@@ -302,7 +298,7 @@ int log_past_connect(struct cli *cli, struct client *c)
     }
     p->settings.consumer.assignors = STR("uniform,range");
     p->empty = group_set_new(&p->pool, 0);
-    code = log_past_open(cli, &p->folder, STR_NULL, shard_of_names(cli, p->folder.log_shards), &at, &p->past);
+    code = log_past_open(cli, &p->folder, STR_NULL, shard_of_names(cli, p->folder.log_shards), at, &p->past);
     if (p->past.replay == NULL || (code != CLI_OK && code != CLI_TORN)) {
         past_close(p);
         return code;
@@ -311,10 +307,18 @@ int log_past_connect(struct cli *cli, struct client *c)
     c->answer = answer;
     c->answer_ctx = p;
     c->answer_close = past_close;
-    if (!cli->json) {
+    return CLI_OK;
+}
+
+int log_past_connect(struct cli *cli, struct client *c)
+{
+    struct log_moment at;
+    int code = log_moment_take(cli, &at) ? log_past_connect_at(cli, &at, c) : CLI_USAGE;
+    if (code == CLI_OK && !cli->json) {
+        const struct past_client *p = c->answer_ctx;
         log_past_print(cli, &p->past);
     }
-    return CLI_OK;
+    return code;
 }
 
 void log_past_add(const struct client *c, json_t *document)

@@ -57,6 +57,23 @@ const struct offset_change *offset_changes_find(const struct offset_changes *c, 
     return c->count > 0 ? bsearch(&key, c->v, (size_t)c->count, sizeof(*c->v), by_place) : NULL;
 }
 
+bool offset_named(const char *value, struct str topic, int32_t partition, bool *ret_bad)
+{
+    const char *colon = strchr(value, ':');
+    struct str named = colon == NULL ? str_of(value) : (struct str){value, (int32_t)(colon - value)};
+    bool found = colon == NULL;
+    while (colon != NULL && *colon != '\0') {
+        char number[16];
+        size_t len = strcspn(colon + 1, ",");
+        int64_t one = -1;
+        snprintf(number, sizeof(number), "%.*s", (int)(len < sizeof(number) ? len : sizeof(number) - 1), colon + 1);
+        *ret_bad = *ret_bad || !cli_parse_number(number, 0, INT32_MAX, &one);
+        found = found || one == partition;
+        colon += len + 1;
+    }
+    return found && str_eq(named, topic);
+}
+
 struct str change_reason(struct cli *cli)
 {
     struct passwd *user = getpwuid(geteuid());

@@ -49,6 +49,9 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
 /* Whether the group's coordinator takes AlterGroupOffsets. 0, or as client calls. */
 int offsets_change_is_whole(struct cli *cli, struct client *client, struct str group, bool *ret);
 
+/* Whether the value of a --topic names the partition: TOPIC, or TOPIC:0,1. *ret_bad is set when it is neither. */
+bool offset_named(const char *value, struct str topic, int32_t partition, bool *ret_bad);
+
 /* Who asks, and for what, in words for the log: "offsets reset --to-latest, by USER". In the arena. */
 struct str change_reason(struct cli *cli);
 

@@ -21,24 +21,6 @@ struct deletion {
 
 /* ---- what is named ------------------------------------------------------------------------------------------------------------- */
 
-/* TOPIC, or TOPIC:0,1. */
-static bool names(const char *text, const struct offset_view *o, bool *ret_bad)
-{
-    const char *colon = strchr(text, ':');
-    struct str topic = colon == NULL ? str_of(text) : (struct str){text, (int32_t)(colon - text)};
-    bool found = colon == NULL;
-    while (colon != NULL && *colon != '\0') {
-        char number[16];
-        size_t len = strcspn(colon + 1, ",");
-        int64_t partition = -1;
-        snprintf(number, sizeof(number), "%.*s", (int)(len < sizeof(number) ? len : sizeof(number) - 1), colon + 1);
-        *ret_bad = *ret_bad || !cli_parse_number(number, 0, INT32_MAX, &partition);
-        found = found || partition == o->partition;
-        colon += len + 1;
-    }
-    return found && str_eq(topic, o->topic);
-}
-
 static int take_named(struct deletion *d, const struct offsets_view *committed)
 {
     struct cli *cli = d->cli;
@@ -46,7 +28,8 @@ static int take_named(struct deletion *d, const struct offsets_view *committed)
     for (int i = 0; i < committed->count; i++) {
         bool named = false;
         for (int k = 0; k < cli->given_count; k++) {
-            named = named || (strcmp(cli->given[k].name, "topic") == 0 && names(cli->given[k].value, &committed->v[i], &bad));
+            named = named || (strcmp(cli->given[k].name, "topic") == 0 &&
+                              offset_named(cli->given[k].value, committed->v[i].topic, committed->v[i].partition, &bad));
         }
         if (named) {
             struct offset_change *one = offset_changes_add(&d->changes, committed->v[i].topic, committed->v[i].partition, &cli->arena);

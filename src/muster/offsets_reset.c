@@ -1,8 +1,10 @@
 /* offsets_reset.c: muster offsets reset: kafka-consumer-groups --reset-offsets by its own option names, and --fence.
  *
- * First a plan is made: which partitions, where they are, where they go, no further than what there is to read. Without --execute that is all. */
+ * First a plan is made: which partitions, where they are, where they go, no further than what there is to read. Without --execute that is all.
+ * What the group had at a moment of the past comes out of the log, and goes on as if it had been a file. */
 #include "commands.h"
-#include "log.h"
+#include "log_options.h"
+#include "log_past.h"
 #include "offset_change.h"
 #include "offset_file.h"
 #include "out.h"
@@ -11,16 +13,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum goal { TO_OFFSET, TO_EARLIEST, TO_LATEST, TO_CURRENT, TO_DATETIME, BY_DURATION, SHIFT_BY, FROM_FILE, GOALS };
-static const char *const goal_names[GOALS] = {"to-offset",   "to-earliest", "to-latest", "to-current",
-                                              "to-datetime", "by-duration", "shift-by",  "from-file"};
+enum goal { TO_OFFSET, TO_EARLIEST, TO_LATEST, TO_CURRENT, TO_DATETIME, BY_DURATION, SHIFT_BY, FROM_FILE, TO_INDEX, TO_TIME, GOALS };
+static const char *const goal_names[GOALS] = {"to-offset",   "to-earliest", "to-latest", "to-current", "to-datetime",
+                                              "by-duration", "shift-by",    "from-file", "to-index",   "to-time"};
 
 struct reset {
     struct cli *cli;
     struct client client;
     enum goal goal;
-    int64_t number;  /* of TO_OFFSET, SHIFT_BY */
-    int64_t time_ms; /* of TO_DATETIME, BY_DURATION */
+    int64_t number;         /* of TO_OFFSET, SHIFT_BY */
+    int64_t time_ms;        /* of TO_DATETIME, BY_DURATION */
+    struct log_moment past; /* of TO_INDEX, TO_TIME */
     struct saved_offsets file;
     struct change_how how;
     bool execute;
@@ -43,8 +46,8 @@ static int take_goal(struct reset *r)
     if (given != 1) {
         return cli_fail(
             cli, CLI_USAGE,
-            "say where to, once: --to-offset, --to-earliest, --to-latest, --to-current, --to-datetime, --by-duration, --shift-by or "
-            "--from-file");
+            "say where to, once: --to-offset, --to-earliest, --to-latest, --to-current, --to-datetime, --by-duration, --shift-by, "
+            "--from-file, --to-index or --to-time");
     }
     const char *value = cli_text(cli, goal_names[r->goal]);
     if (!log_time_take(cli, "to-datetime", &r->time_ms)) {
@@ -63,7 +66,16 @@ static int take_goal(struct reset *r)
     if (r->goal == SHIFT_BY && !cli_number(cli, "shift-by", INT64_MIN, INT64_MAX, 0, &r->number)) {
         return CLI_USAGE;
     }
+    r->past = (struct log_moment){.given = true, .by_time = r->goal == TO_TIME};
+    if (!log_time_take(cli, "to-time", &r->past.wall_ms) || !cli_number(cli, "to-index", 1, INT64_MAX, INT64_MAX, &r->past.index)) {
+        return CLI_USAGE;
+    }
     return r->goal == FROM_FILE ? saved_read(cli, value, &r->file) : CLI_OK;
+}
+
+static bool is_past(const struct reset *r)
+{
+    return r->goal == TO_INDEX || r->goal == TO_TIME;
 }
 
 static int take_options(struct reset *r)
@@ -74,7 +86,10 @@ static int take_options(struct reset *r)
     if (r->execute && cli_flag(cli, "dry-run")) {
         return cli_fail(cli, CLI_USAGE, "--execute and --dry-run do not go together");
     }
-    if (r->goal != FROM_FILE && cli_flag(cli, "all-topics") == cli_flag(cli, "topic")) {
+    if (!is_past(r) && (cli_flag(cli, "data") || cli_flag(cli, "node"))) {
+        return cli_fail(cli, CLI_USAGE, "--data and --node go with --to-index and --to-time: where the log is read");
+    }
+    if (r->goal != FROM_FILE && !is_past(r) && cli_flag(cli, "all-topics") == cli_flag(cli, "topic")) {
         return cli_fail(cli, CLI_USAGE,
                         "say which topics: --all-topics, or --topic TOPIC[:PARTITION,...], which may be given more than once");
     }
@@ -247,6 +262,11 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
         return CLI_OK;
     }
     one->offset = one->after = kept_within(cli, place, b, i, wanted(r, ret->group, place, b, i, one->before));
+    const struct saved_offset *kept = r->goal == FROM_FILE ? saved_find(&r->file, ret->group, place->topic, place->partition) : NULL;
+    if (kept != NULL && kept->offset == one->offset) {
+        one->leader_epoch = kept->leader_epoch;
+        one->metadata = kept->metadata;
+    }
     return CLI_OK;
 }
 
@@ -266,7 +286,7 @@ static int plan(struct reset *r, struct str group, struct offset_changes *ret)
     }
     if (places.count == 0) {
         return cli_fail(cli, CLI_FAILED, "group %.*s: there is nothing to reset: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        r->goal == FROM_FILE ? "the file has no line for it" : "it has committed nothing of these topics");
+                        r->goal == FROM_FILE ? "there is no offset for it" : "it has committed nothing of these topics");
     }
     rc = ask_bounds(r, &places, &bounds);
     if (rc < 0) {
@@ -351,12 +371,83 @@ static int groups_of(struct reset *r, struct str **ret, int *ret_count)
     return CLI_OK;
 }
 
+static bool is_wanted(const struct reset *r, const struct offset_view *o, bool *ret_bad)
+{
+    bool any = false;
+    bool named = false;
+    for (int i = 0; i < r->cli->given_count; i++) {
+        if (strcmp(r->cli->given[i].name, "topic") == 0) {
+            any = true;
+            named = named || offset_named(r->cli->given[i].value, o->topic, o->partition, ret_bad);
+        }
+    }
+    return named || !any;
+}
+
+/* The log of the group's coordinator: it has everything that was acknowledged, which another node may be behind with. */
+static int connect_past(struct reset *r, struct str group, struct client *past)
+{
+    struct cli *cli = r->cli;
+    struct client_node *node = NULL;
+    int16_t error = 0;
+    if (cli_flag(cli, "data") || cli_flag(cli, "node") || cli->given_count == CLI_GIVEN_MAX) {
+        return log_past_connect_at(cli, &r->past, past);
+    }
+    int rc = client_coordinator(&r->client, group, &cli->arena, &node, &error);
+    if (rc < 0 || error != 0) {
+        return rc < 0 ? cli_client_failed(cli, &r->client, rc)
+                      : cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                                 kafka_error_text(error, STR_NULL, &cli->arena));
+    }
+    cli->given[cli->given_count++] = (struct cli_given){"node", arena_printf(&cli->arena, "%d", (int)node->id).ptr};
+    int code = log_past_connect_at(cli, &r->past, past);
+    cli->given_count--;
+    return code;
+}
+
+/* What the group had then, as if a file said it. */
+static int read_past(struct reset *r, struct str group)
+{
+    struct cli *cli = r->cli;
+    struct client past;
+    struct offsets_view had;
+    bool bad = false;
+    int code = connect_past(r, group, &past);
+    if (code != CLI_OK) {
+        return code;
+    }
+    int rc = offsets_view_fetch(&past, group, &cli->arena, &had);
+    code = rc < 0 ? cli_client_failed(cli, &past, rc) : CLI_OK;
+    for (int k = 0; rc == 0 && k < had.count; k++) {
+        const struct offset_view *o = &had.v[k];
+        if (is_wanted(r, o, &bad)) { /* what is kept of it outlives the log that it came from */
+            struct str topic = arena_str(&cli->arena, o->topic);
+            struct str metadata = arena_str(&cli->arena, o->metadata);
+            saved_add(&r->file, &(struct saved_offset){group, topic, o->partition, o->committed, o->leader_epoch, metadata}, &cli->arena);
+        }
+    }
+    client_fini(&past);
+    return bad ? cli_fail(cli, CLI_USAGE, "--topic takes TOPIC or TOPIC:PARTITION,PARTITION,...") : code;
+}
+
+static int read_pasts(struct reset *r, const struct str *groups, int count)
+{
+    int code = CLI_OK;
+    for (int i = 0; i < count && code == CLI_OK; i++) {
+        code = read_past(r, groups[i]);
+    }
+    saved_settle(&r->file);
+    r->goal = FROM_FILE;
+    return code;
+}
+
 static int reset_all(struct reset *r)
 {
     struct cli *cli = r->cli;
     struct str *groups;
     int count;
     int code = groups_of(r, &groups, &count);
+    code = code == CLI_OK && is_past(r) ? read_pasts(r, groups, count) : code;
     if (code != CLI_OK) {
         return code;
     }
@@ -414,6 +505,10 @@ static const struct cli_option reset_options[] = {
     {"by-duration", "DURATION", "to the first record from that long ago on: PnDTnHnMnS"},
     {"shift-by", "N", "by N records, backwards when negative"},
     {"from-file", "FILE", "to what a file of `muster offsets export`, or of --export, says"},
+    {"to-index", "INDEX", "to what the group had as of that entry of its shard's log (`muster log dump --group GROUP`)"},
+    {"to-time", "TIME", "to what the group had then: 2026-11-30T20:15:00Z, or 15m, 6h, 2d ago"},
+    {"data", "DIR", "with those two: from the data folder of a node, or a copy of one (default: through a live node)"},
+    OPTION_NODE,
     {"execute", NULL, "does it; otherwise the plan is shown"},
     {"dry-run", NULL, "only shows the plan, as without --execute"},
     {"fence", NULL, "although the group has members: removes them in the same step"},
@@ -424,6 +519,7 @@ static const struct cli_option reset_options[] = {
 const struct cli_command command_offsets_reset = {
     .noun = "offsets",
     .verb = "reset",
+    .both = true,
     .operands = "[GROUP...]",
     .max_operands = -1,
     .summary = "Sets committed offsets to another place.",
@@ -431,7 +527,9 @@ const struct cli_command command_offsets_reset = {
         "Shows what would be done and does nothing, unless --execute is given. A group with members is refused: they would go on from\n"
         "where they are and commit that. With --fence they are removed in the same step in which the offsets are set; they join again\n"
         "by themselves and begin at the new offsets, and whatever they commit of before is refused. That needs a cluster of muster.\n"
-        "CURRENT-OFFSET is what was replaced: `muster offsets export GROUP > FILE` keeps it for `--from-file FILE`.",
+        "CURRENT-OFFSET is what was replaced; --to-time and --to-index bring it back, as long as the log is kept. What the group has "
+        "committed\n"
+        "only since then stays.",
     .options = reset_options,
     .option_count = COUNT_OF(reset_options),
     .run = run_reset};

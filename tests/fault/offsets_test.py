@@ -2,6 +2,8 @@
 """The commands that change offsets, on three nodes: plans change nothing, what is executed is what was planned, protected groups stay as they are whoever asks, what is
 exported comes back, many offsets go in parts, and the log tells who did what."""
 import json
+import time
+from datetime import datetime, timezone
 
 from faultlib.protocol import commit_errors, commit_fields
 from faultlib.story import check, check_equal, main, say
@@ -85,6 +87,24 @@ def files(cli):
     say("copied, renamed, exported and imported")
 
 
+def the_past(cli, client, cluster):
+    """What was there before careless hands, out of the log: through a live node and from a folder, with metadata."""
+    client.commit("lost", {"orders": {0: 31, 1: 32}})
+    node = cluster.coordinator(client, "lost")
+    lines = cli("log", "dump", "--group", "lost", "--node", node, "--json")[0].splitlines()
+    index = max(line["index"] for line in map(json.loads, lines))
+    time.sleep(0.1)
+    moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    before = cli.offsets("lost")
+    for where in (("--to-time", moment), ("--to-index", index), ("--to-index", index, "--data", cluster.data(node)), ("--to-time", moment, "--topic", "orders:0")):
+        cli("offsets", "reset", "lost", "--all-topics", "--to-latest", "--execute")
+        cli("offsets", "reset", "lost", *where)
+        check_equal(cli.offsets("lost")["orders", 0], 100, "after a plan")
+        cli("offsets", "reset", "lost", *where, "--execute")
+        check_equal(cli.offsets("lost"), before if "--topic" not in where else {**before, ("orders", 1): 100}, f"back by {where}")
+    say("offsets brought back out of the log, by time and by index")
+
+
 def deletions(cli, client):
     member, generation = client.alone("live", topics=("orders",), session=600000)
     client.commit("live", {"orders": {0: 3}, "other": {0: 4}}, generation, member)
@@ -143,6 +163,7 @@ def run(test):
     cli, client = Cli(test, cluster), cluster.client()
     resets(cli)
     files(cli)
+    the_past(cli, client, cluster)
     deletions(cli, client)
     protection(cli, client)
     many(cli)

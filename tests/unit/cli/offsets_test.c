@@ -379,6 +379,9 @@ static void what_is_unclear_is_not_done(void **state)
     assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--to-datetime", "soon", NULL), "--to-datetime takes a time");
     assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--by-duration", "1h", NULL), "--by-duration takes a duration");
     assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--to-latest", "--execute", "--dry-run", NULL), "do not go together");
+    assert_usage(run_cli("offsets", "reset", "g", "--to-time", "soon", NULL), "--to-time takes a time");
+    assert_usage(run_cli("offsets", "reset", "g", "--to-index", "0", NULL), "--to-index takes a whole number");
+    assert_usage(run_cli("offsets", "reset", "g", "--to-latest", "--all-topics", "--data", "d", NULL), "go with --to-index and --to-time");
     assert_usage(run_cli("offsets", "delete", "g", NULL), "say what");
     assert_usage(run_cli("offsets", "delete", "g", "--stale", "--topic", "t", NULL), "say what");
     assert_usage(run_cli("offsets", "copy", "g", "g", NULL), "both groups are the same");
