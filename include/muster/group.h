@@ -48,6 +48,7 @@ struct group_settings {
     struct streams_settings {                    /* group.streams.*: what a group's own configs fall back to */
         int32_t session_timeout_ms;              /* 45000 */
         int32_t heartbeat_interval_ms;           /* 5000 */
+        int32_t hold_ms;                         /* 0: how long the heartbeat of a settled member may be held; 0: not at all */
         int32_t assignment_interval_ms;          /* 1000: least time between two assignments */
         int32_t initial_rebalance_delay_ms;      /* 3000: from the first join of an empty group to its assignment */
         int32_t max_size;                        /* members of a group */
@@ -67,6 +68,7 @@ struct group_settings {
     struct consumer_settings {                   /* group.consumer.*: what a group's own configs fall back to */
         int32_t session_timeout_ms;              /* 45000 */
         int32_t heartbeat_interval_ms;           /* 5000 */
+        int32_t hold_ms;                         /* 5000: how long the heartbeat of a settled member may be held; 0: not at all */
         int32_t assignment_interval_ms;          /* 1000: least time between two assignments */
         int32_t max_size;                        /* members of a group */
         struct str assignors;                    /* "uniform,range": by name, comma-separated; the first is what members get that name none */
@@ -84,7 +86,6 @@ struct group_settings {
         bool enabled;                            /* true */
         int32_t floor_ms;                        /* 500 */
         int32_t rate;                            /* beats a second that all unsettled members of one group may come to; above it the interval grows */
-        int32_t hold_ms;                         /* how long the heartbeat of a settled member may be held; 0: not at all. muster.group.heartbeat.hold.ms */
         int32_t hold_interval_ms;                /* what members of a group are told whose heartbeats are held, if that is sooner; 0: their own interval */
         int32_t hold_rate;                       /* as long as that comes to no more beats a second of one group */
     } adaptive;

@@ -119,10 +119,13 @@ INT32(adaptive_floor_ms, "muster.group.heartbeat.adaptive.floor.ms", 500, 1, 214
       "The shortest interval that such a member is told.")
 INT32(adaptive_rate, "muster.group.heartbeat.adaptive.rate", 1000, 1, 1000000, NONE,
       "Heartbeats a second that all such members of one group may come to; of a larger group each is told a longer interval, up to its heartbeat interval.")
-INT32(hold_ms, "muster.group.heartbeat.hold.ms", 0, 0, 2147483647, NONE,
-      "How long the heartbeat of a settled member may wait for its answer, so that its client hears at once when the group has something for it; at most "
-      "half a second less than the heartbeat interval (a tenth less of a long one, a quarter of a short one), and half of what the session timeout is longer "
-      "than that. 0: heartbeats are answered at once.")
+INT32(consumer_hold_ms, "muster.group.consumer.heartbeat.hold.ms", 5000, 0, 2147483647, NONE,
+      "How long the heartbeat of a settled member of a consumer group may wait for its answer, so that its client hears at once when the group has something "
+      "for it; at most half a second less than the heartbeat interval (a tenth less of a long one, a quarter of a short one), and half of what the session "
+      "timeout is longer than that. 0: heartbeats are answered at once.")
+INT32(streams_hold_ms, "muster.group.streams.heartbeat.hold.ms", 0, 0, 2147483647, NONE,
+      "The same for members of streams groups. 0, for a Kafka Streams application that closes without leaving its group, as it does by default, waits for the "
+      "answer of a heartbeat that is under way.")
 INT32(hold_interval_ms, "muster.group.heartbeat.hold.interval.ms", 2000, 0, 2147483647, NONE,
       "The heartbeat interval that members are told whose heartbeats wait so, where their group's own is longer: what a client sends besides, such as a "
       "commit, ends the wait, and until its next heartbeat it hears nothing. 0: their group's own.")

@@ -16,6 +16,7 @@ static struct streams_settings settings_streams(const struct config *c)
     return (struct streams_settings){
         .session_timeout_ms = c->streams_session_timeout_ms,
         .heartbeat_interval_ms = c->streams_heartbeat_interval_ms,
+        .hold_ms = c->streams_hold_ms,
         .assignment_interval_ms = c->streams_assignment_interval_ms,
         .initial_rebalance_delay_ms = c->streams_initial_rebalance_delay_ms,
         .min_session_timeout_ms = c->streams_min_session_timeout_ms,
@@ -46,6 +47,7 @@ static struct consumer_settings settings_consumer(const struct config *c)
     return (struct consumer_settings){
         .session_timeout_ms = c->consumer_session_timeout_ms,
         .heartbeat_interval_ms = c->consumer_heartbeat_interval_ms,
+        .hold_ms = c->consumer_hold_ms,
         .assignment_interval_ms = c->consumer_assignment_interval_ms,
         .min_session_timeout_ms = c->consumer_min_session_timeout_ms,
         .max_session_timeout_ms = c->consumer_max_session_timeout_ms,
@@ -86,7 +88,6 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .adaptive = {.enabled = c->adaptive_enabled,
                      .floor_ms = c->adaptive_floor_ms,
                      .rate = c->adaptive_rate,
-                     .hold_ms = c->hold_ms,
                      .hold_interval_ms = c->hold_interval_ms,
                      .hold_rate = c->hold_rate},
         .rebalance_on_partition_change = c->classic_rebalance_on_partition_change,

@@ -161,7 +161,7 @@ def office_ends(cluster, client, a):
 
 
 def run(test):
-    cluster = test.cluster(settings={"muster.group.heartbeat.hold.ms": 5000, "muster.group.heartbeat.hold.interval.ms": 0,
+    cluster = test.cluster(settings={"muster.group.heartbeat.hold.interval.ms": 0,
                                      "muster.election.timeout.ms": 5000})
     cluster.start()
     client = cluster.client()

@@ -37,6 +37,7 @@ static inline struct consumer_settings consumer_defaults(void)
     return (struct consumer_settings){
         .session_timeout_ms = 45000,
         .heartbeat_interval_ms = 5000,
+        .hold_ms = 5000,
         .assignment_interval_ms = 1000,
         .max_size = INT32_MAX,
         .assignors = STR("uniform,range"),
@@ -73,7 +74,7 @@ static inline struct group_settings group_defaults(void)
         .node_count = 3,
         .streams = streams_defaults(),
         .consumer = consumer_defaults(),
-        .adaptive = {.enabled = true, .floor_ms = 500, .rate = 1000, .hold_ms = 0, .hold_interval_ms = 2000, .hold_rate = 50},
+        .adaptive = {.enabled = true, .floor_ms = 500, .rate = 1000, .hold_interval_ms = 2000, .hold_rate = 50},
     };
 }
 

@@ -321,6 +321,7 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
 
 static struct group_settings settings_of(const struct sim_node *n)
 {
+    int32_t hold_ms = n->sim->options.seed % 8 == 0 ? 0 : 1000;
     return (struct group_settings){.initial_rebalance_delay_ms = 100,
                                    .min_session_timeout_ms = 500,
                                    .max_session_timeout_ms = 60000,
@@ -338,6 +339,7 @@ static struct group_settings settings_of(const struct sim_node *n)
                                    .max_state_bytes = 1 << 30,
                                    .streams = {.session_timeout_ms = SIM_SESSION_MS,
                                                .heartbeat_interval_ms = 300,
+                                               .hold_ms = hold_ms,
                                                .assignment_interval_ms = 200,
                                                .initial_rebalance_delay_ms = 100,
                                                .max_size = 100,
@@ -351,6 +353,7 @@ static struct group_settings settings_of(const struct sim_node *n)
                                                .max_topology_topics = 100},
                                    .consumer = {.session_timeout_ms = SIM_SESSION_MS,
                                                 .heartbeat_interval_ms = 300,
+                                                .hold_ms = hold_ms,
                                                 .assignment_interval_ms = 200,
                                                 .max_size = 100,
                                                 .assignors = STR("uniform,range"),
@@ -364,7 +367,6 @@ static struct group_settings settings_of(const struct sim_node *n)
                                    .adaptive = {.enabled = true,
                                                 .floor_ms = SIM_BEAT_FLOOR_MS,
                                                 .rate = 100,
-                                                .hold_ms = n->sim->options.seed % 8 == 0 ? 0 : 1000,
                                                 .hold_interval_ms = SIM_HOLD_INTERVAL_MS,
                                                 .hold_rate = 100}};
 }

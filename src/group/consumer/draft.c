@@ -71,5 +71,6 @@ void consumer_draft_open(struct draft *t, struct decision *d, const struct group
     consumer_configs(d->op->catalog, d->op->settings, d->op->group_id, d->arena, c);
     t->timing = (struct modern_timing){.session_timeout_ms = c->session_timeout_ms,
                                        .heartbeat_interval_ms = c->heartbeat_interval_ms,
+                                       .hold_ms = t->d->op->settings->consumer.hold_ms,
                                        .assignment_interval_ms = c->assignment_interval_ms};
 }

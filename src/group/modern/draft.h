@@ -54,7 +54,7 @@ enum shared_rule {
 
 /* What the machinery needs of a group's configs. */
 struct modern_timing {
-    int32_t session_timeout_ms, heartbeat_interval_ms, assignment_interval_ms, initial_delay_ms;
+    int32_t session_timeout_ms, heartbeat_interval_ms, hold_ms, assignment_interval_ms, initial_delay_ms;
 };
 struct draft;
 struct draft_kind {

@@ -24,7 +24,7 @@ static int32_t longest(const struct draft *t)
     int32_t way = lesser(MARGIN_MS, told / 4);
     int32_t margin = told / 10 > way ? told / 10 : way;
     int32_t session = (t->timing.session_timeout_ms - t->timing.heartbeat_interval_ms) / 2;
-    return lesser(told - margin, lesser(t->d->op->settings->adaptive.hold_ms, session));
+    return lesser(told - margin, lesser(t->timing.hold_ms, session));
 }
 
 /* An assignment that is due after a time is computed by whoever comes then, so somebody has to; one that is being computed may come to nothing. */

@@ -255,7 +255,7 @@ static int32_t held_interval(const struct draft *t)
 int32_t draft_heartbeat_interval(const struct draft *t)
 {
     const struct adaptive_settings *a = &t->d->op->settings->adaptive;
-    bool holds = t->d->op->holds && a->hold_ms > 0;
+    bool holds = t->d->op->holds && t->timing.hold_ms > 0;
     int32_t usual = holds ? held_interval(t) : t->timing.heartbeat_interval_ms;
     if (!a->enabled || (t->after.state == MEMBER_STABLE && t->after.epoch >= t->next.epoch) || usual <= a->floor_ms) {
         return usual;

@@ -118,6 +118,7 @@ void streams_draft_open(struct draft *t, struct decision *d, const struct group 
     streams_configs(d->op->catalog, d->op->settings, d->op->group_id, d->arena, c);
     t->timing = (struct modern_timing){.session_timeout_ms = c->session_timeout_ms,
                                        .heartbeat_interval_ms = c->heartbeat_interval_ms,
+                                       .hold_ms = t->d->op->settings->streams.hold_ms,
                                        .assignment_interval_ms = c->assignment_interval_ms,
                                        .initial_delay_ms = c->initial_rebalance_delay_ms};
 }

@@ -314,8 +314,8 @@ static void settings_follow_the_keys(void **state)
     SAME(initial_rebalance_delay_ms), SAME(min_session_timeout_ms), SAME(max_session_timeout_ms), SAME(new_member_join_timeout_ms);
     SAME(group_max_size), SAME(max_protocols), SAME(offset_metadata_max_bytes), SAME(offsets_retention_ms), SAME(default_partitions);
     SAME(default_replication_factor), SAME(max_partitions_per_topic), SAME(max_topics), SAME(node_count), SAME(commit_owned_only);
-    SAME(rebalance_on_partition_change), SAME(adaptive.enabled), SAME(adaptive.floor_ms), SAME(adaptive.rate), SAME(adaptive.hold_ms),
-        SAME(adaptive.hold_interval_ms), SAME(adaptive.hold_rate);
+    SAME(rebalance_on_partition_change), SAME(adaptive.enabled), SAME(adaptive.floor_ms), SAME(adaptive.rate);
+    SAME(adaptive.hold_interval_ms), SAME(adaptive.hold_rate), SAME(streams.hold_ms), SAME(consumer.hold_ms);
     SAME(streams.session_timeout_ms), SAME(streams.min_session_timeout_ms), SAME(streams.max_session_timeout_ms);
     SAME(streams.heartbeat_interval_ms), SAME(streams.min_heartbeat_interval_ms), SAME(streams.max_heartbeat_interval_ms);
     SAME(streams.assignment_interval_ms), SAME(streams.min_assignment_interval_ms), SAME(streams.max_assignment_interval_ms);

@@ -78,7 +78,8 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
     options.settings.initial_rebalance_delay_ms = 0;
     options.settings.min_session_timeout_ms = 1000;
     options.settings.streams.initial_rebalance_delay_ms = 0;
-    options.settings.adaptive.hold_ms = 5000;
+    options.settings.streams.hold_ms = 5000;
+    options.settings.consumer.hold_ms = 5000;
     options.settings.adaptive.hold_interval_ms = 0;
     w->now_us = SECOND;
     w->replica = fake_new(shards);

@@ -27,10 +27,14 @@ import org.apache.kafka.streams.state.KeyValueStore;
  * One instance of a streams application with group.protocol=streams: a repartition topic, a state store, two threads.
  *
  * Arguments: application id, source topic, name. Prints `state STATE active=.. standby=..` whenever that changes. On standard input:
- * `fail` makes a task throw, upon which the whole application is asked to shut down; `leave` ends it as a member that leaves.
+ * `fail` makes one task throw, upon which the whole application is asked to shut down; `leave` ends it as a member that leaves.
+ *
+ * One task, not all: the thread that failed is going, so another of the instance has to ask. When both fail while the first is still closing, the client
+ * takes the first for alive, starts no third one, and nobody asks; with any coordinator.
  */
 public final class StreamsInstance {
     private static final AtomicBoolean FAIL = new AtomicBoolean();
+    private static final AtomicBoolean LIT = new AtomicBoolean();
 
     private StreamsInstance() {
     }
@@ -41,7 +45,7 @@ public final class StreamsInstance {
         public void init(FixedKeyProcessorContext<byte[], byte[]> context) {
             super.init(context);
             context.schedule(Duration.ofMillis(100), PunctuationType.WALL_CLOCK_TIME, now -> {
-                if (FAIL.get()) {
+                if (LIT.compareAndSet(true, false)) {
                     throw new IllegalStateException("told to fail");
                 }
             });
@@ -123,6 +127,7 @@ public final class StreamsInstance {
             String command = commands.nextLine();
             if (command.equals("fail")) {
                 FAIL.set(true);
+                LIT.set(true);
             } else if (command.equals("leave")) {
                 streams.close(CloseOptions.timeout(Duration.ofSeconds(20))
                     .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));

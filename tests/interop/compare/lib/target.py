@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 # Two clusters on a busy machine: no elections in the middle of a script, which would answer NOT_COORDINATOR.
 CALM = {"muster.election.timeout.ms": "3000", "muster.group.heartbeat.adaptive": "false",
-        "muster.group.heartbeat.hold.ms": "0"}
+        "muster.group.consumer.heartbeat.hold.ms": "0"}
 
 
 def addresses(text):
