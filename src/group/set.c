@@ -111,7 +111,6 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     g->classic.protocol_type = STR("");
     g->classic.protocol_name = STR_NULL;
     g->classic.leader = STR_NULL;
-    RB_INIT(&g->offsets);
     MUSTER_CHECK(RB_INSERT(group_tree, &set->groups, g) == NULL);
     table_add(set, g);
     set->counts.groups++;

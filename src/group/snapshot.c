@@ -111,11 +111,12 @@ static struct record revision_record(const struct group *g, struct arena *arena)
 
 static bool offset_record(const struct group *g, struct str topic, int32_t partition, struct arena *arena, struct record *ret)
 {
-    const struct offset *o = offsets_find(g, topic, partition);
-    if (o != NULL) {
-        *ret = offsets_record(g, o, arena);
+    struct offset o;
+    bool found = offsets_find(g, topic, partition, &o);
+    if (found) {
+        *ret = offsets_record(g, &o, arena);
     }
-    return o != NULL;
+    return found;
 }
 
 static bool live_record(const struct group_set *set, const struct place *p, struct arena *arena, struct record *ret)
@@ -185,11 +186,12 @@ static bool next_modern(const struct group *g, enum kind kind, const struct plac
 static bool next_offset(const struct group *g, const struct place *after, struct place *ret)
 {
     bool inside = after->kind == KIND_OFFSET;
-    const struct offset *o = offsets_after(g, inside ? after->name : STR_NULL, inside ? after->number : 0);
-    if (o != NULL) {
-        *ret = group_place(g->id, KIND_OFFSET, o->topic->name, o->partition);
+    struct offset o;
+    bool found = offsets_after(g, inside ? after->name : STR_NULL, inside ? after->number : 0, &o);
+    if (found) {
+        *ret = group_place(g->id, KIND_OFFSET, o.topic->name, o.partition);
     }
-    return o != NULL;
+    return found;
 }
 
 /* The next place of a group that is live; `after` is one of this group. */

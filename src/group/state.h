@@ -16,6 +16,8 @@
 
 /* ---- offsets (src/group/offsets) -------------------------------------------------------------------------------------- */
 
+struct offset_page;
+
 struct topic_name { /* interned: one per name in the set, counted */
     RB_ENTRY(topic_name) link;
     struct str name;
@@ -23,8 +25,8 @@ struct topic_name { /* interned: one per name in the set, counted */
 };
 RB_HEAD(topic_name_tree, topic_name);
 
+/* One of them, read off the page that it is packed into: its metadata are the page's, until the group's offsets change. */
 struct offset {
-    RB_ENTRY(offset) link; /* by topic name, then partition */
     struct topic_name *topic;
     int32_t partition;
     int32_t leader_epoch; /* -1: none */
@@ -36,7 +38,17 @@ struct offset {
     struct str metadata;
     uint64_t record_hash;
 };
-RB_HEAD(offset_tree, offset);
+
+/* The group's offsets one after another, in order of topic name, then partition:
+ *     for (struct offset_walk w = offsets_walk(g); offsets_next(&w);)   w.at is the offset
+ * They may not change meanwhile. */
+struct offset_walk {
+    const struct group *g;
+    int32_t page;
+    int32_t left; /* of that page */
+    const uint8_t *next;
+    struct offset at;
+};
 
 /* ---- classic groups (src/group/classic) ---------------------------------------------------------------------------------- */
 
@@ -261,9 +273,10 @@ struct group {
     int64_t revision;
     uint64_t phase, beat_phase, work_phase;
     struct classic classic;
-    struct modern *consumer; /* NULL: no record of a consumer group is live */
-    struct modern *streams;  /* NULL: no record of a streams group is live */
-    struct offset_tree offsets;
+    struct modern *consumer;      /* NULL: no record of a consumer group is live */
+    struct modern *streams;       /* NULL: no record of a streams group is live */
+    struct offset_page **offsets; /* offsets/page.h: in order */
+    int32_t page_count, page_capacity;
     int64_t offset_count;
 };
 RB_HEAD(group_tree, group);
@@ -390,9 +403,11 @@ const struct classic_member *classic_member_after(const struct group *g, struct 
 const struct classic_pending_id *classic_pending_after(const struct group *g, struct str member_id);
 
 void offsets_free(struct group_set *set, struct group *g); /* the group's offsets, without records: counts only */
-/* The group's first offset after (topic, partition); topic null: the first of all. NULL at the end. */
-const struct offset *offsets_after(const struct group *g, struct str topic, int32_t partition);
-const struct offset *offsets_find(const struct group *g, struct str topic, int32_t partition);
+struct offset_walk offsets_walk(const struct group *g);
+bool offsets_next(struct offset_walk *w); /* false: there are no more */
+/* The group's first offset after (topic, partition); topic null: the first of all. False: there is none. */
+bool offsets_after(const struct group *g, struct str topic, int32_t partition, struct offset *ret);
+bool offsets_find(const struct group *g, struct str topic, int32_t partition, struct offset *ret); /* g may be NULL */
 struct record offsets_record(const struct group *g, const struct offset *o, struct arena *arena);
 
 void catalog_new(struct group_set *set); /* makes set->catalog */

@@ -88,9 +88,10 @@ static int64_t moved(int64_t before, const partition_request *p)
 
 static int16_t judge_one(struct alteration *a, const struct asked_topic *t, int32_t i, const partition_request *p, partition_answer *answer)
 {
-    const struct offset *o = a->g == NULL ? NULL : offsets_find(a->g, t->name, p->partition_index);
+    struct offset o;
+    bool found = offsets_find(a->g, t->name, p->partition_index, &o);
     answer->partition_index = p->partition_index;
-    answer->before = o == NULL ? -1 : o->offset;
+    answer->before = found ? o.offset : -1;
     answer->after = -1;
     if (p->action == ACTION_DELETE) {
         return KAFKA_NONE; /* of what is not there any more, too */
@@ -98,7 +99,7 @@ static int16_t judge_one(struct alteration *a, const struct asked_topic *t, int3
     if (t->error[i] != ASKED_GROUP) {
         return t->error[i];
     }
-    if (p->action == ACTION_MOVE ? o == NULL : p->action != ACTION_SET || p->offset < 0) {
+    if (p->action == ACTION_MOVE ? !found : p->action != ACTION_SET || p->offset < 0) {
         return KAFKA_INVALID_REQUEST;
     }
     if (offsets_metadata_too_large(p->metadata, a->d->op->settings->offset_metadata_max_bytes)) {
@@ -169,9 +170,9 @@ static int32_t fence(struct alteration *a)
 static void write_partition(struct alteration *a, const struct asked_topic *t, const partition_request *p, const partition_answer *answer)
 {
     if (p->action == ACTION_DELETE) {
-        const struct offset *o = a->g == NULL ? NULL : offsets_find(a->g, t->name, p->partition_index);
-        if (o != NULL) {
-            offsets_write_tombstone(a->d, o);
+        struct offset o;
+        if (offsets_find(a->g, t->name, p->partition_index, &o)) {
+            offsets_write_tombstone(a->d, &o);
         }
         return;
     }

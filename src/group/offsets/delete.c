@@ -78,9 +78,9 @@ static void delete_topic(struct decision *d, const struct group *g, struct asked
         if (t->error[i] != ASKED_GROUP) {
             continue;
         }
-        const struct offset *o = subscribed ? NULL : offsets_find(g, t->name, t->partition[i]);
-        if (o != NULL) {
-            offsets_write_tombstone(d, o);
+        struct offset o;
+        if (!subscribed && offsets_find(g, t->name, t->partition[i], &o)) {
+            offsets_write_tombstone(d, &o);
         }
         t->error[i] = subscribed ? KAFKA_GROUP_SUBSCRIBED_TO_TOPIC : KAFKA_NONE;
         *ret_refused = *ret_refused || subscribed;
@@ -168,7 +168,8 @@ void offsets_decide_group_delete(struct decision *d)
     if (error != KAFKA_NONE) {
         return;
     }
-    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+    for (struct offset_walk w = offsets_walk(g); offsets_next(&w);) {
+        const struct offset *o = &w.at;
         if (!offsets_drop(d, o)) {
             out_rule(d, offsets_rules[RULE_GROUP_DELETE_SLICE]);
             return;

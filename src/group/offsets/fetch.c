@@ -40,9 +40,10 @@ static void fetch_topic(struct decision *d, const struct group *g, const struct 
     ret->partitions.len = len;
     for (int32_t i = 0; i < len; i++) {
         int32_t partition = asked->partition_indexes.v[i];
-        const struct offset *o = g != NULL && !str_is_null(name) ? offsets_find(g, name, partition) : NULL;
-        if (o != NULL && offsets_live(o, d->op->topics) && (!by_id || is_of(o, asked->topic_id))) {
-            stored_offset(&ret->partitions.v[i], o);
+        struct offset o;
+        bool found = !str_is_null(name) && offsets_find(g, name, partition, &o);
+        if (found && offsets_live(&o, d->op->topics) && (!by_id || is_of(&o, asked->topic_id))) {
+            stored_offset(&ret->partitions.v[i], &o);
         } else {
             no_offset(&ret->partitions.v[i], partition, str_is_null(name) ? KAFKA_UNKNOWN_TOPIC_ID : KAFKA_NONE);
         }
@@ -75,7 +76,8 @@ static int32_t count_topics(const struct group *g)
 {
     int32_t count = 0;
     const struct topic_name *last = NULL;
-    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+    for (struct offset_walk w = offsets_walk(g); offsets_next(&w);) {
+        const struct offset *o = &w.at;
         count += o->topic != last ? 1 : 0;
         last = o->topic;
     }
@@ -105,7 +107,8 @@ static void fetch_all(struct decision *d, const struct group *g, struct offset_f
     struct offset_fetch_response_partitions *partitions = ARENA_NEW(d->arena, struct offset_fetch_response_partitions, g->offset_count);
     struct offset_fetch_response_topics *topic = NULL;
     const struct topic_name *last = NULL;
-    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+    for (struct offset_walk w = offsets_walk(g); offsets_next(&w);) {
+        const struct offset *o = &w.at;
         struct uuid id = {{0}};
         if (!can_be_answered(d, o, &id)) {
             continue;

@@ -16,9 +16,7 @@ enum {
 
 /* ---- store.c --------------------------------------------------------------------------------------------------------------- */
 
-/* offsets_find(), offsets_after(), offsets_record() and offsets_free() are declared in state.h: snapshots use them, too. */
-const struct offset *offsets_first(const struct group *g); /* in order of topic name, then partition; NULL at the end */
-const struct offset *offsets_next(const struct offset *o);
+/* offsets_find(), offsets_after(), offsets_walk(), offsets_record() and offsets_free() are declared in state.h: snapshots use them, too. */
 void offsets_write_tombstone(struct decision *d, const struct offset *o);
 /* The same as a part of something large: false, and `more` set, when the slice is full. */
 bool offsets_drop(struct decision *d, const struct offset *o);

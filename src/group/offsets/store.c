@@ -1,5 +1,8 @@
-/* store.c: the offsets of a group in a tree, topic names shared by the whole set, and OffsetCommit records in both directions. */
+/* store.c: the offsets of a group in pages, in order; topic names shared by the whole set; and OffsetCommit records in both directions. */
 #include "offsets.h"
+#include "page.h"
+
+#include <string.h>
 
 /* ---- topic names: one copy a set ------------------------------------------------------------------------------------------ */
 
@@ -38,114 +41,239 @@ static void topic_name_drop(struct group_set *set, struct topic_name *t)
     pool_put(set->pool, t, sizeof(*t));
 }
 
-/* ---- offsets --------------------------------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------------------------------------- */
 
-static int offset_order(const struct offset *a, const struct offset *b)
+static int page_order(const struct offset_page *p, struct str topic, int32_t first)
 {
-    if (a->topic != b->topic) {
-        int order = str_cmp(a->topic->name, b->topic->name);
-        if (order != 0) {
-            return order;
+    int order = str_cmp(p->topic->name, topic);
+    return order != 0 ? order : (p->first > first) - (p->first < first);
+}
+
+/* The place of that page, or the one that it would have. */
+static int32_t page_search(const struct group *g, struct str topic, int32_t first, bool *ret_found)
+{
+    int32_t low = 0, high = g->page_count;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        int order = page_order(g->offsets[middle], topic, first);
+        if (order == 0) {
+            *ret_found = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return (a->partition > b->partition) - (a->partition < b->partition);
-}
-RB_GENERATE_INTERNAL(offset_tree, offset, link, offset_order, __attribute__((unused)) static)
-
-/* The tree's functions take it unqualified; looking changes nothing. */
-static struct offset_tree *tree_of(const struct group *g)
-{
-    return (struct offset_tree *)(uintptr_t)&g->offsets;
+    *ret_found = false;
+    return low;
 }
 
-static struct offset *offset_find(const struct group *g, struct str topic, int32_t partition)
+static void page_make_room(struct group_set *set, struct group *g, int32_t at)
 {
-    struct topic_name name = {.name = topic};
-    struct offset key = {.topic = &name, .partition = partition};
-    return RB_FIND(offset_tree, tree_of(g), &key);
-}
-
-const struct offset *offsets_find(const struct group *g, struct str topic, int32_t partition)
-{
-    return offset_find(g, topic, partition);
-}
-
-const struct offset *offsets_first(const struct group *g)
-{
-    return RB_MIN(offset_tree, tree_of(g));
-}
-
-const struct offset *offsets_next(const struct offset *o)
-{
-    return RB_NEXT(offset_tree, NULL, (struct offset *)(uintptr_t)o);
-}
-
-const struct offset *offsets_after(const struct group *g, struct str topic, int32_t partition)
-{
-    if (str_is_null(topic)) {
-        return offsets_first(g);
+    if (g->page_count == g->page_capacity) {
+        int32_t capacity = g->page_capacity == 0 ? 1 : g->page_capacity * 2;
+        g->offsets = pool_resize(set->pool, g->offsets, (size_t)g->page_capacity * sizeof(struct offset_page *),
+                                 (size_t)capacity * sizeof(struct offset_page *));
+        g->page_capacity = capacity;
     }
-    struct topic_name name = {.name = topic};
-    struct offset key = {.topic = &name, .partition = partition};
-    const struct offset *o = RB_NFIND(offset_tree, tree_of(g), &key);
-    bool is_it = o != NULL && o->partition == partition && str_eq(o->topic->name, topic);
-    return is_it ? offsets_next(o) : o;
+    memmove(&g->offsets[at + 1], &g->offsets[at], (size_t)(g->page_count - at) * sizeof(struct offset_page *));
+    g->page_count++;
 }
 
-static void offset_free(struct group_set *set, struct group *g, struct offset *o)
+static void pages_free(struct group_set *set, struct group *g)
 {
-    RB_REMOVE(offset_tree, &g->offsets, o);
-    topic_name_drop(set, o->topic);
-    pool_put_str(set->pool, o->metadata);
-    pool_put(set->pool, o, sizeof(*o));
-    g->offset_count--;
-    set->counts.offsets--;
+    pool_put(set->pool, g->offsets, (size_t)g->page_capacity * sizeof(struct offset_page *));
+    g->offsets = NULL;
+    g->page_capacity = 0;
 }
+
+static void page_remove(struct group_set *set, struct group *g, int32_t at)
+{
+    topic_name_drop(set, g->offsets[at]->topic);
+    page_free(set->pool, g->offsets[at]);
+    g->page_count--;
+    memmove(&g->offsets[at], &g->offsets[at + 1], (size_t)(g->page_count - at) * sizeof(struct offset_page *));
+    if (g->page_count == 0) {
+        pages_free(set, g);
+    }
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------------------------- */
+
+static struct offset_walk walk_from(const struct group *g, int32_t page)
+{
+    return (struct offset_walk){.g = g, .page = page - 1};
+}
+
+struct offset_walk offsets_walk(const struct group *g)
+{
+    return walk_from(g, 0);
+}
+
+bool offsets_next(struct offset_walk *w)
+{
+    if (w->left == 0) {
+        if (w->page + 1 >= w->g->page_count) {
+            return false;
+        }
+        const struct offset_page *p = w->g->offsets[++w->page];
+        w->left = p->count;
+        w->next = page_begin(p, &w->at);
+    }
+    w->next = page_read(w->g->offsets[w->page], w->next, &w->at);
+    w->left--;
+    return true;
+}
+
+bool offsets_find(const struct group *g, struct str topic, int32_t partition, struct offset *ret)
+{
+    bool found = false;
+    int32_t at = g == NULL ? 0 : page_search(g, topic, page_first(partition), &found);
+    if (!found) {
+        return false;
+    }
+    const struct offset_page *p = g->offsets[at];
+    const uint8_t *next = page_begin(p, ret);
+    for (int32_t i = 0; i < p->count; i++) {
+        next = page_read(p, next, ret);
+        if (ret->partition >= partition) {
+            return ret->partition == partition;
+        }
+    }
+    return false;
+}
+
+bool offsets_after(const struct group *g, struct str topic, int32_t partition, struct offset *ret)
+{
+    bool found;
+    int32_t from = str_is_null(topic) ? 0 : page_search(g, topic, page_first(partition), &found);
+    for (struct offset_walk w = walk_from(g, from); offsets_next(&w);) {
+        if (str_is_null(topic) || w.at.partition > partition || !str_eq(w.at.topic->name, topic)) {
+            *ret = w.at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- changing -------------------------------------------------------------------------------------------------------------- */
 
 void offsets_free(struct group_set *set, struct group *g)
 {
-    struct offset *o;
-    while ((o = RB_ROOT(&g->offsets)) != NULL) {
-        offset_free(set, g, o);
+    for (int32_t i = 0; i < g->page_count; i++) {
+        topic_name_drop(set, g->offsets[i]->topic);
+        page_free(set->pool, g->offsets[i]);
+    }
+    set->counts.offsets -= g->page_count > 0 ? g->offset_count : 0; /* an overlay counts those of its base, and has none */
+    pages_free(set, g);
+    g->page_count = 0;
+    g->offset_count = 0;
+}
+
+/* The page of one that comes, goes or changes, unpacked. */
+struct opened {
+    struct offset all[OFFSET_PAGE_PLACES];
+    int32_t len;
+    int32_t at; /* of the one that it is about, or its place */
+    bool found;
+};
+
+static void page_open(const struct offset_page *p, int32_t partition, struct opened *ret)
+{
+    ret->len = p == NULL ? 0 : p->count;
+    ret->at = 0;
+    struct offset last;
+    const uint8_t *next = p == NULL ? NULL : page_begin(p, &last);
+    for (int32_t i = 0; i < ret->len; i++) {
+        next = page_read(p, next, &last);
+        ret->all[i] = last;
+        ret->at += last.partition < partition ? 1 : 0;
+    }
+    ret->found = ret->at < ret->len && ret->all[ret->at].partition == partition;
+}
+
+static void opened_remove(struct opened *o)
+{
+    o->len--;
+    memmove(&o->all[o->at], &o->all[o->at + 1], (size_t)(o->len - o->at) * sizeof(struct offset));
+}
+
+static void opened_put(struct opened *o, const struct offset *with)
+{
+    if (!o->found) {
+        memmove(&o->all[o->at + 1], &o->all[o->at], (size_t)(o->len - o->at) * sizeof(struct offset));
+        o->len++;
+    }
+    o->all[o->at] = *with;
+}
+
+static void count(struct group_set *set, struct group *g, int32_t difference)
+{
+    g->offset_count += difference;
+    set->counts.offsets += difference;
+}
+
+static void forget(const struct apply_context *c, const struct offset_commit_key *key)
+{
+    struct group *g = group_find(c->set, key->group);
+    bool paged = false;
+    int32_t at = g == NULL ? 0 : page_search(g, key->topic, page_first(key->partition), &paged);
+    struct opened o = {.found = false};
+    if (paged) {
+        page_open(g->offsets[at], key->partition, &o);
+    }
+    group_hash_replace(c->set, o.found ? o.all[o.at].record_hash : 0, c->record_hash);
+    if (!o.found) {
+        return;
+    }
+    opened_remove(&o);
+    count(c->set, g, -1);
+    if (o.len == 0) {
+        page_remove(c->set, g, at);
+    } else {
+        page_pack(c->set->pool, &g->offsets[at], g->offsets[at]->topic, o.all, o.len);
     }
 }
 
-static struct offset *offset_make(struct group_set *set, struct group *g, struct str topic, int32_t partition)
+static void keep(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
 {
-    struct offset *o = pool_get(set->pool, sizeof(*o));
-    o->topic = topic_name_take(set, topic);
-    o->partition = partition;
-    RB_INSERT(offset_tree, &g->offsets, o);
-    g->offset_count++;
-    set->counts.offsets++;
-    return o;
+    struct group *g = group_find_or_add(c->set, key->group);
+    bool paged;
+    int32_t at = page_search(g, key->topic, page_first(key->partition), &paged);
+    struct opened o;
+    page_open(paged ? g->offsets[at] : NULL, key->partition, &o);
+    group_hash_replace(c->set, o.found ? o.all[o.at].record_hash : 0, c->record_hash);
+    struct offset with = {.partition = key->partition,
+                          .leader_epoch = value->leader_epoch,
+                          .offset = value->offset,
+                          .commit_clock_ms = value->commit_clock_ms,
+                          .commit_wall_ms = value->commit_timestamp,
+                          .expire_clock_ms = value->expire_clock_ms,
+                          .topic_id = value->topic_id,
+                          .metadata = value->metadata,
+                          .record_hash = c->record_hash};
+    opened_put(&o, &with);
+    count(c->set, g, o.found ? 0 : 1);
+    if (!paged) {
+        page_make_room(c->set, g, at);
+        g->offsets[at] = NULL;
+    }
+    struct topic_name *topic = paged ? g->offsets[at]->topic : topic_name_take(c->set, key->topic);
+    page_pack(c->set->pool, &g->offsets[at], topic, o.all, o.len);
 }
 
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
 {
-    struct group_set *set = c->set;
-    struct group *g = value != NULL ? group_find_or_add(set, key->group) : group_find(set, key->group);
-    struct offset *o = g != NULL ? offset_find(g, key->topic, key->partition) : NULL;
-    group_hash_replace(set, o != NULL ? o->record_hash : 0, c->record_hash);
     if (value == NULL) {
-        if (o != NULL) {
-            offset_free(set, g, o);
-        }
-        return;
+        forget(c, key);
+    } else {
+        keep(c, key, value);
     }
-    if (o == NULL) {
-        o = offset_make(set, g, key->topic, key->partition);
-    }
-    pool_put_str(set->pool, o->metadata);
-    o->metadata = pool_str(set->pool, value->metadata);
-    o->offset = value->offset;
-    o->leader_epoch = value->leader_epoch;
-    o->commit_wall_ms = value->commit_timestamp;
-    o->commit_clock_ms = value->commit_clock_ms;
-    o->expire_clock_ms = value->expire_clock_ms;
-    o->topic_id = value->topic_id;
-    o->record_hash = c->record_hash;
 }
+
+/* ---- records --------------------------------------------------------------------------------------------------------------- */
 
 struct record offsets_record(const struct group *g, const struct offset *o, struct arena *arena)
 {
@@ -181,11 +309,15 @@ bool offsets_drop(struct decision *d, const struct offset *o)
 int64_t offsets_growth(const struct group_set *set, const struct group *g, struct str topic, int32_t partition, struct str metadata)
 {
     int64_t bytes = metadata.len > 0 ? metadata.len : 0;
-    const struct offset *o = g != NULL ? offsets_find(g, topic, partition) : NULL;
-    if (o != NULL) {
-        return bytes - o->metadata.len;
+    struct offset o;
+    if (offsets_find(g, topic, partition, &o)) {
+        return bytes - o.metadata.len;
     }
-    bytes += (int64_t)sizeof(struct offset);
+    bool paged = false;
+    if (g != NULL) {
+        (void)page_search(g, topic, page_first(partition), &paged);
+    }
+    bytes += OFFSET_PACKED_BYTES + (paged ? 0 : (int64_t)(sizeof(struct offset_page) + sizeof(struct offset_page *)));
     if (topic_name_find(set, topic) == NULL) {
         bytes += (int64_t)sizeof(struct topic_name) + topic.len;
     }

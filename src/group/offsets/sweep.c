@@ -72,7 +72,8 @@ static bool drop_expired(struct decision *d, const struct group *g, enum expiry 
     bool all = true;
     bool kept = false;
     const struct topic_name *last = NULL;
-    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+    for (struct offset_walk w = offsets_walk(g); offsets_next(&w);) {
+        const struct offset *o = &w.at;
         if (o->topic != last) {
             kept = offsets_subscribed(d, g, o->topic->name);
             last = o->topic;
@@ -129,7 +130,8 @@ void offsets_decide_topics_changed(struct decision *d)
     if (g == NULL) {
         return;
     }
-    for (const struct offset *o = offsets_first(g); o != NULL; o = offsets_next(o)) {
+    for (struct offset_walk w = offsets_walk(g); offsets_next(&w);) {
+        const struct offset *o = &w.at;
         if (topic_is_gone(d, o) && !offsets_drop(d, o)) {
             out_rule(d, offsets_rules[RULE_TOPICS_CHANGED_SLICE]);
             return;

@@ -17,6 +17,8 @@
     X(test_kept_through_snapshot)                                                                                                          \
     X(test_versions)                                                                                                                       \
     X(test_memory)                                                                                                                         \
+    X(test_page)                                                                                                                           \
+    X(test_pages)                                                                                                                          \
     X(test_fetch_forms)                                                                                                                    \
     X(test_fetch_unknown_group)                                                                                                            \
     X(test_fetch_recreated)                                                                                                                \

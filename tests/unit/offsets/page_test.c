@@ -1,0 +1,173 @@
+/* page_test.c: packed offsets: every field comes back, and many of them in pages beside a plain array. */
+#include "fixture.h"
+#include "tests.h"
+
+#include "offsets/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t numbers[] = {0, 1, -1, 63, 64, -64, -65, 8191, 8192, 1796082605027, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+static const struct str texts[] = {STR(""), {NULL, -1}, STR("x"), STR("what the client says of it")};
+static const struct uuid ids[] = {{{0}}, {{1}}, {{255, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255}}};
+
+static int64_t any_number(struct prng *r)
+{
+    return numbers[prng_below(r, COUNT_OF(numbers))];
+}
+
+static struct offset any_offset(struct prng *r, int32_t partition)
+{
+    return (struct offset){.partition = partition,
+                           .leader_epoch = (int32_t)any_number(r),
+                           .offset = any_number(r),
+                           .commit_clock_ms = any_number(r),
+                           .commit_wall_ms = any_number(r),
+                           .expire_clock_ms = any_number(r),
+                           .topic_id = ids[prng_below(r, COUNT_OF(ids))],
+                           .metadata = texts[prng_below(r, COUNT_OF(texts))],
+                           .record_hash = prng_next(r)};
+}
+
+static void assert_same(const struct offset *a, const struct offset *b)
+{
+    assert_int_equal(a->partition, b->partition);
+    assert_int_equal(a->leader_epoch, b->leader_epoch);
+    assert_int_equal(a->offset, b->offset);
+    assert_int_equal(a->commit_clock_ms, b->commit_clock_ms);
+    assert_int_equal(a->commit_wall_ms, b->commit_wall_ms);
+    assert_int_equal(a->expire_clock_ms, b->expire_clock_ms);
+    assert_true(uuid_eq(a->topic_id, b->topic_id));
+    assert_int_equal(a->metadata.len, b->metadata.len);
+    assert_true(a->metadata.len <= 0 || memcmp(a->metadata.ptr, b->metadata.ptr, (size_t)a->metadata.len) == 0);
+    assert_true(a->record_hash == b->record_hash);
+}
+
+void test_page(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    struct topic_name topic = {.name = STR("t")};
+    struct prng r;
+    prng_seed(&r, 7);
+    struct offset_page *page = NULL;
+    for (int round = 0; round < 2000; round++) {
+        static const int32_t firsts[] = {0, 16, INT32_MAX - 15, -16, INT32_MIN};
+        int32_t first = firsts[prng_below(&r, COUNT_OF(firsts))];
+        struct offset all[OFFSET_PAGE_PLACES];
+        int32_t len = 0;
+        for (int32_t i = 0; i < OFFSET_PAGE_PLACES; i++) {
+            if (prng_below(&r, 2) == 0 || (i == OFFSET_PAGE_PLACES - 1 && len == 0)) {
+                all[len++] = any_offset(&r, first + i);
+            }
+        }
+        page_pack(&pool, &page, &topic, all, len);
+        assert_int_equal(page->first, first);
+        assert_int_equal(page->count, len);
+        struct offset at;
+        const uint8_t *next = page_begin(page, &at);
+        for (int32_t i = 0; i < len; i++) {
+            next = page_read(page, next, &at);
+            assert_ptr_equal(at.topic, &topic);
+            assert_same(&at, &all[i]);
+        }
+        assert_ptr_equal(next, page->data + page->size);
+    }
+    page_free(&pool, page);
+    assert_int_equal(pool.bytes, 0);
+}
+
+/* ---- many of them ---------------------------------------------------------------------------------------------------------- */
+
+enum { TOPICS = 3, PARTITIONS = 100, STEPS = 20000 };
+static const struct str names[TOPICS] = {STR("a"), STR("ab"), STR("b")};
+
+struct model {
+    struct offset offset[TOPICS][PARTITIONS];
+    bool exists[TOPICS][PARTITIONS];
+    int64_t count;
+};
+
+static void step(struct group_set *set, struct model *m, struct prng *r)
+{
+    uint64_t t = prng_below(r, TOPICS), p = prng_below(r, PARTITIONS);
+    bool removes = prng_below(r, 3) == 0;
+    struct offset with = any_offset(r, (int32_t)p);
+    struct offset_commit_key key = {.group = STR("g"), .topic = names[t], .partition = (int32_t)p};
+    struct offset_commit_value value = {.offset = with.offset,
+                                        .leader_epoch = with.leader_epoch,
+                                        .metadata = with.metadata,
+                                        .commit_timestamp = with.commit_wall_ms,
+                                        .topic_id = with.topic_id,
+                                        .commit_clock_ms = with.commit_clock_ms,
+                                        .expire_clock_ms = with.expire_clock_ms};
+    struct apply_context c = {.set = set, .record_hash = removes ? 0 : with.record_hash};
+    offsets_apply_commit(&c, &key, removes ? NULL : &value);
+    m->count += (removes ? 0 : 1) - (m->exists[t][p] ? 1 : 0);
+    m->exists[t][p] = !removes;
+    m->offset[t][p] = with;
+}
+
+static void compare(const struct group_set *set, const struct model *m)
+{
+    const struct group *g = group_find(set, STR("g"));
+    struct offset_walk w = offsets_walk(g);
+    struct offset last = {0}, o;
+    for (int t = 0; t < TOPICS; t++) {
+        for (int32_t p = 0; p < PARTITIONS; p++) {
+            assert_int_equal(offsets_find(g, names[t], p, &o), m->exists[t][p]);
+            if (!m->exists[t][p]) {
+                continue;
+            }
+            assert_same(&o, &m->offset[t][p]);
+            assert_true(offsets_next(&w));
+            assert_true(str_eq(w.at.topic->name, names[t]));
+            assert_same(&w.at, &o);
+            assert_true(offsets_after(g, last.topic == NULL ? STR_NULL : last.topic->name, last.partition, &last));
+            assert_ptr_equal(last.topic, o.topic);
+            assert_same(&last, &o);
+        }
+    }
+    assert_false(offsets_next(&w));
+    assert_false(m->count > 0 && offsets_after(g, last.topic->name, last.partition, &last));
+    assert_int_equal(g->offset_count, m->count);
+}
+
+/* In any order, over many pages; and what there is takes the same memory, whatever was there before. */
+void test_pages(void **state)
+{
+    (void)state;
+    struct pool pool = {0}, other = {0};
+    struct model *m = calloc(1, sizeof(*m));
+    struct prng r;
+    prng_seed(&r, 11);
+    struct group_set *set = group_set_new(&pool, 1);
+    assert_non_null(m);
+    for (int i = 0; i < STEPS; i++) {
+        step(set, m, &r);
+        if (i % 500 == 0 && m->count > 0) {
+            compare(set, m);
+        }
+    }
+    compare(set, m);
+    struct group_set *again = group_set_new(&other, 1);
+    for (struct offset_walk w = offsets_walk(group_find(set, STR("g"))); offsets_next(&w);) {
+        struct offset_commit_key key = {.group = STR("g"), .topic = w.at.topic->name, .partition = w.at.partition};
+        struct offset_commit_value value = {.offset = w.at.offset,
+                                            .leader_epoch = w.at.leader_epoch,
+                                            .metadata = w.at.metadata,
+                                            .commit_timestamp = w.at.commit_wall_ms,
+                                            .topic_id = w.at.topic_id,
+                                            .commit_clock_ms = w.at.commit_clock_ms,
+                                            .expire_clock_ms = w.at.expire_clock_ms};
+        struct apply_context c = {.set = again, .record_hash = w.at.record_hash};
+        offsets_apply_commit(&c, &key, &value);
+    }
+    assert_int_equal(pool.bytes, other.bytes);
+    assert_true(group_set_hash(set) == group_set_hash(again));
+    group_set_free(set);
+    group_set_free(again);
+    assert_int_equal(pool.bytes, 0);
+    assert_int_equal(other.bytes, 0);
+    free(m);
+}
