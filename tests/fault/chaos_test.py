@@ -14,7 +14,7 @@ import struct
 import time
 
 from faultlib import protocol
-from faultlib.chaos import KINDS, draw
+from faultlib.chaos import KINDS, draw, leave_majority
 from faultlib.consumer import ConsumerMember
 from faultlib.disk import FrailCluster
 from faultlib.load import Actor, Beater, Committer, World, read_back
@@ -29,6 +29,7 @@ SETTLED_GROUPS = 3          # of each kind
 CROWDS = 2                  # of each kind
 MOVING_PARTITIONS = 6
 SESSION_S = 8
+AFTER_S = 1.3               # until nodes that were cut off have found each other again: they dial once a second
 PATIENCE_S = 0.25           # of a client for an answer, before it asks elsewhere
 SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 2097152,
             "muster.snapshot.interval.bytes": 262144, "muster.log.reserve.bytes": 262144,
@@ -163,7 +164,7 @@ def longest_gap(committer, begun, until):
 
 
 def one_round(cluster, load, kind, mixed):
-    """The longest gap of all committers (longest_gap)."""
+    """The longest gap of all committers (longest_gap), and what the round counts as."""
     world, rng = load.world, load.rng
     faults = draw(kind, cluster, world, rng, mixed)
     what = " + ".join(f"{f.NAME} ({f.node})" for f in faults)
@@ -188,11 +189,12 @@ def one_round(cluster, load, kind, mixed):
     late = [c.group for c in load.committers if not c.acks or c.acks[-1][1] <= healed]
     check(served, f"{what}: commits of {late} are not served 40 s after everything was mended")
     load.check(what)
-    world.run(0.3)
+    world.run(AFTER_S)
     read_back(load.client, load.committers, what)
     load.check_settled(what)
     equal_replicas(cluster, what)
-    return max(longest_gap(c, begun, until) for c in load.committers)
+    name = kind.NAME if not mixed else "two or three of them at once" if leave_majority(faults, cluster) else "two or three, no majority is left"
+    return max(longest_gap(c, begun, until) for c in load.committers), name
 
 
 def table(gaps, file):
@@ -223,8 +225,8 @@ def run(test):
         order = order or rng.sample(kinds, len(kinds))
         mixed = turn // len(kinds) % 2 == 1
         kind = order.pop()
-        gap, at, group = one_round(cluster, load, kind, mixed)
-        gaps.setdefault("two or three of them at once" if mixed else kind.NAME, []).append(gap)
+        (gap, at, group), name = one_round(cluster, load, kind, mixed)
+        gaps.setdefault(name, []).append(gap)
         say(f"round {turn + 1}: not served for at most {1000 * gap:.0f} ms ({group}, from {1000 * at:.0f} ms on)")
     check(load.world.run(60, load.whole), f"not every partition has an owner in the end: {load.missing()}")
     load.check("in the end")

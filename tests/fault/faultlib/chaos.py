@@ -13,6 +13,7 @@ class Fault:
 
     NAME = ""
     SECONDS = (2.0, 4.0)
+    TAKES_NODE = False         # nothing is stored by the node meanwhile
 
     def __init__(self, cluster, world, rng):
         self.cluster, self.world, self.rng = cluster, world, rng
@@ -107,6 +108,7 @@ class Lossy(Slow):
 class Kill(Fault):
     """With the lossy build: what it had not synced is gone."""
     NAME = "kill -9 and power cut of one"
+    TAKES_NODE = True
     SECONDS = (0.7, 2.5)
 
     def begin(self):
@@ -141,6 +143,7 @@ class Stop(Kill):
 
 class Pause(Fault):
     NAME = "SIGSTOP"
+    TAKES_NODE = True
 
     def begin(self):
         self.cluster.pause(self.node)
@@ -151,6 +154,7 @@ class Pause(Fault):
 
 class FullDisk(Fault):
     NAME = "disk full"
+    TAKES_NODE = True
 
     def begin(self):
         self.cluster.fill_disk(self.node)
@@ -162,6 +166,7 @@ class FullDisk(Fault):
 class FailingWrite(Fault):
     """Stops the node: what is on its disk nobody knows."""
     NAME = "EIO of a write"
+    TAKES_NODE = True
     FAULT = WRITE_FAILS
 
     def begin(self):
@@ -182,6 +187,7 @@ class FailingSync(FailingWrite):
 
 class HangingSync(Fault):
     NAME = "syncs hang"
+    TAKES_NODE = True
     STATE = (SYNC_HANGS, 0)
 
     def begin(self):
@@ -193,6 +199,7 @@ class HangingSync(Fault):
 
 class SlowSync(HangingSync):
     NAME = "syncs take 50 ms"
+    TAKES_NODE = False
     STATE = (SYNC_SLOW, 50)
 
 
@@ -243,6 +250,14 @@ def draw(kind, cluster, world, rng, mixed):
         faults.append(other(cluster, world, rng))
         others = [o for o in others if not overlap(o, other)]
     return faults
+
+
+def leave_majority(faults, cluster):
+    """Whether two nodes are left that store and see each other: not when the node in the middle of a bridge is gone."""
+    gone = {f.node for f in faults if f.TAKES_NODE}
+    apart = {tuple(cluster.peers_of(f.node)[:2]) for f in faults if isinstance(f, Bridge)}
+    nodes = [node for node in range(1, cluster.nodes + 1) if node not in gone]
+    return any((a, b) not in apart for a in nodes for b in nodes if a < b) and not any(isinstance(f, PowerCut) for f in faults)
 
 
 CABLES = (Cut, CutWhole, Deaf, Mute, Bridge, Slow, Lossy)
