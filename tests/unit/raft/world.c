@@ -317,10 +317,20 @@ struct store_identity world_identity(const struct world *w, const struct node *n
     return identity;
 }
 
+static int64_t wall_ms(void *ctx)
+{
+    const struct world *w = ctx;
+    return w->now_us / 1000;
+}
+
 static void store_up(struct node *n, struct store_recovery *recovery)
 {
     mem_disk_port(n->disk, &n->port);
     const struct store_options options = {.shard_count = n->world->shard_count,
+                                          .history_bytes = 200000,
+                                          .history_ms = 20000,
+                                          .wall_ms = wall_ms,
+                                          .wall_ctx = n->world,
                                           .segment_bytes = 1 << 20,
                                           .reserve_bytes = 1 << 16,
                                           .entry_max_bytes = 1 << 20};
