@@ -177,6 +177,7 @@ struct log_folder {
         bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next);
         void *ctx;
     } scope;
+    int told; /* the exit code of what was said to be wrong; CLI_OK: nothing was */
     bool marked;
     struct log_erased *erased; /* by shard */
     size_t shard_count;
@@ -213,8 +214,8 @@ bool log_run_next(struct bytes run, size_t *at, struct record *ret);
 void log_folder_learn_topic(struct log_folder *f, struct str topic, struct log_topic_ids *ids);
 /* What is wrong with a folder whose log does not even begin. */
 int log_folder_tell(struct cli *cli, struct log_folder *f);
-/* Says what was found wrong with the folder; the exit code. */
-int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned);
+/* Says what was found wrong with the folder, once; the exit code. */
+int log_folder_judge(struct cli *cli, struct log_folder *f, int scanned);
 
 /* ---- commands on a folder that is open (tests call them on folders they made) ---- */
 

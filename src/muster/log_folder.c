@@ -307,12 +307,9 @@ bool log_run_next(struct bytes run, size_t *at, struct record *ret)
     return true;
 }
 
-int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned)
+static int say_judgement(struct cli *cli, const struct log_folder *f, int scanned)
 {
-    fflush(cli->out);
     switch (scanned) {
-    case MUSTER_E_OK:
-        return CLI_OK;
     case MUSTER_E_TRUNCATED:
         return cli_fail(cli, CLI_TORN, "torn tail: %s. Everything before it was read. A node that starts on this folder drops it.",
                         f->report.text);
@@ -329,4 +326,13 @@ int log_folder_judge(struct cli *cli, const struct log_folder *f, int scanned)
     default:
         return cli_fail(cli, CLI_FAILED, "%s", f->report.text);
     }
+}
+
+int log_folder_judge(struct cli *cli, struct log_folder *f, int scanned)
+{
+    fflush(cli->out);
+    if (scanned != MUSTER_E_OK && f->told == CLI_OK) {
+        f->told = say_judgement(cli, f, scanned);
+    }
+    return scanned == MUSTER_E_OK ? CLI_OK : f->told;
 }

@@ -119,7 +119,8 @@ int log_past_open(struct cli *cli, struct log_folder *f, struct str group, int64
         log_past_close(ret);
         return reached;
     }
-    return at->given && !at->by_time ? with_catalog(cli, f, wishes, ret, code) : code;
+    bool whole = code == CLI_OK || code == CLI_TORN;
+    return whole && at->given && !at->by_time ? with_catalog(cli, f, wishes, ret, code) : code;
 }
 
 /* ---- what moment it is ---- */

@@ -206,6 +206,27 @@ static void entry_that_is_none_is_shown_and_told(void **state)
     run_fini(&r);
 }
 
+/* The moment that is asked for lies behind an entry that cannot be applied: that is told once, and is the exit code. */
+static void a_moment_behind_a_wrong_entry_is_not_reached(void **state)
+{
+    static const uint8_t garbage[] = {0xff, 1, 2};
+    struct made *m = *state;
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    for (uint64_t index = 1; index <= 3; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 1));
+    }
+    made_write(m, (struct store_record){.kind = STORE_ENTRY, .entry_type = 1, .shard = 1, .index = 4, .term = 1, .payload = {garbage, 3}});
+    made_write(m, made_entry(&m->arena, 1, 5, 1));
+    struct run r = state_at(m, "g", 5);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_int_equal(count_of(r.err, "shard 1, index 4: "), 1);
+    run_fini(&r);
+    r = state_at(m, "g", 3);
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.err, "");
+    run_fini(&r);
+}
+
 /* ---- a real folder ---- */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(filters_by_group_type_shard_and_index, setup, teardown),
         cmocka_unit_test_setup_teardown(json_is_one_object_a_line, setup, teardown),
         cmocka_unit_test_setup_teardown(entry_that_is_none_is_shown_and_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moment_behind_a_wrong_entry_is_not_reached, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_a_real_folder_without_touching_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_that_is_none_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
