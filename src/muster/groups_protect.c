@@ -142,16 +142,16 @@ static int say_refused(struct cli *cli, struct str group, int16_t error, struct 
 
 int group_delete(struct cli *cli, struct client *c, struct str group, bool force)
 {
-    int16_t error;
-    struct str message;
+    int16_t error = 0;
+    struct str message = STR_NULL;
     int code = try_delete(cli, c, group, force, &error, &message);
     return code != CLI_OK || error == 0 ? code : say_refused(cli, group, error, message);
 }
 
 static int delete_one(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results)
 {
-    int16_t error;
-    struct str message;
+    int16_t error = 0;
+    struct str message = STR_NULL;
     int code = try_delete(cli, c, group, cli_flag(cli, "force"), &error, &message);
     if (code != CLI_OK) {
         return code;

@@ -109,7 +109,13 @@ static bool take_record(struct bytes *rest, struct kafka_record *ret)
     }
     whole.ptr++; /* attributes, of which there are none */
     whole.len--;
-    return take_number(&whole, &number) && take_number(&whole, &number) && take_bytes(&whole, &ret->key) && take_bytes(&whole, &ret->value);
+    if (!take_number(&whole, &number) /* time */) {
+        return false;
+    }
+    if (!take_number(&whole, &number) /* offset */) {
+        return false;
+    }
+    return take_bytes(&whole, &ret->key) && take_bytes(&whole, &ret->value);
 }
 
 /* An lz4 frame, or several, in the arena. */

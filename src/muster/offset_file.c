@@ -336,7 +336,7 @@ int saved_parse(struct cli *cli, const char *name, struct bytes text, struct sav
 
 int saved_read(struct cli *cli, const char *path, struct saved_offsets *ret)
 {
-    struct bytes text;
+    struct bytes text = BYTES_NULL;
     *ret = (struct saved_offsets){0};
     int code = file_read(cli, path, &text);
     return code == CLI_OK ? saved_parse(cli, path, text, ret) : code;

@@ -22,7 +22,7 @@ static bool wanted(const struct cli *cli, struct str topic)
 /* What the one has, as changes of the other. */
 static int plan(struct cli *cli, struct client *client, struct str from, struct offset_changes *ret)
 {
-    struct offsets_view had, has;
+    struct offsets_view had = {0}, has = {0};
     int rc = offsets_view_fetch(client, from, &cli->arena, &had);
     rc = rc == 0 ? offsets_view_fetch(client, ret->group, &cli->arena, &has) : rc;
     if (rc < 0) {

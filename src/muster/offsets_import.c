@@ -204,8 +204,8 @@ static void skip_missing(struct import *m, const struct needed *v, int count)
     int kept = 0;
     for (int i = 0; i < m->offsets.count; i++) {
         struct needed key = {.name = m->offsets.v[i].topic};
-        const struct needed *topic = bsearch(&key, v, (size_t)count, sizeof(*v), by_name);
-        if (m->offsets.v[i].partition < topic->has) {
+        const struct needed *topic = count > 0 ? bsearch(&key, v, (size_t)count, sizeof(*v), by_name) : NULL;
+        if (topic != NULL && m->offsets.v[i].partition < topic->has) {
             m->offsets.v[kept++] = m->offsets.v[i];
         }
     }

@@ -319,7 +319,9 @@ static int reset_group(struct reset *r, struct str group)
     how.validate_only = !r->execute;
     struct offset_changes asked = changes;
     asked.v = ARENA_NEW(&r->cli->arena, struct offset_change, changes.count);
-    memcpy(asked.v, changes.v, (size_t)changes.count * sizeof(*changes.v));
+    if (changes.count > 0) {
+        memcpy(asked.v, changes.v, (size_t)changes.count * sizeof(*changes.v));
+    }
     code = offsets_change(r->cli, &r->client, &asked, &how);
     if (code == CLI_OK || !r->execute) {
         change_report_add(&r->report, r->cli, code == CLI_OK ? &asked : &changes, r->execute);
