@@ -5,7 +5,7 @@
 #include "member.h"
 
 struct sim_connection {
-    struct sim_connection *next; /* of the world's */
+    LIST_ENTRY(sim_connection) waiting; /* with its node, while something stands on it that is not answered */
     struct sim *sim;
     uint64_t id;
     struct sim_node *node;
@@ -27,8 +27,6 @@ struct sim_connection *connection_open(struct sim *sim, uint32_t node)
     c->life = c->node->life;
     c->references = 1;
     c->end = &c->first;
-    c->next = sim->connections;
-    sim->connections = c;
     return c;
 }
 
@@ -36,10 +34,6 @@ void connection_release(struct sim_connection *c)
 {
     if (c == NULL || --c->references > 0)
         return;
-    struct sim_connection **at = &c->sim->connections;
-    while (*at != c)
-        at = &(*at)->next;
-    *at = c->next;
     MUSTER_CHECK(c->first == NULL);
     free(c);
 }
@@ -155,6 +149,8 @@ void connection_entered(struct sim_connection *c, struct sim_request *r)
         coord_let_go(c->node->coord, &before->request);
 #endif
     }
+    if (c->first == NULL)
+        LIST_INSERT_HEAD(&c->node->waiting, c, waiting);
     r->next = NULL;
     *c->end = r;
     c->end = &r->next;
@@ -169,8 +165,10 @@ void connection_answered(struct sim_connection *c, struct sim_request *r, const 
     while (c->first != NULL && c->first->answered) {
         struct sim_request *out = c->first;
         c->first = out->next;
-        if (c->first == NULL)
+        if (c->first == NULL) {
             c->end = &c->first;
+            LIST_REMOVE(c, waiting);
+        }
         if (out->answer == NULL || c->closed || !node_has(c)) {
             request_free(out);
             continue;
@@ -214,10 +212,9 @@ static void look_at(struct sim_connection *c, struct sim_request *r)
 /* A turn is over. */
 void connections_check(struct sim_node *n)
 {
-    for (struct sim_connection *c = n->sim->connections; c != NULL; c = c->next) {
-        if (c->node != n || c->life != n->life)
-            continue;
-        for (struct sim_request *r = c->first; r != NULL; r = r->next)
+    struct sim_connection *c;
+    LIST_FOREACH(c, &n->waiting, waiting) {
+        for (struct sim_request *r = c->first; c->life == n->life && r != NULL; r = r->next)
             look_at(c, r);
     }
 }

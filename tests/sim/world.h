@@ -3,6 +3,7 @@
 #ifndef MUSTER_SIM_WORLD_H
 #define MUSTER_SIM_WORLD_H
 
+#include <bsd/sys/queue.h>
 #include <stdio.h>
 
 #include <muster/coord.h>
@@ -34,9 +35,12 @@ enum { SIM_HASH_INTERVAL = 64 };
 struct sim;
 typedef void sim_fn(struct sim *sim, void *arg, uint64_t tag);
 
-struct sim_event {
+struct sim_due {
     int64_t at_us;
     uint64_t order;
+    uint32_t place; /* of its event */
+};
+struct sim_event {
     sim_fn *fn;
     void *arg;
     uint64_t tag;
@@ -148,6 +152,7 @@ struct sim_node {
     int64_t live_us[SIM_SHARDS]; /* expiry.c: how long it ran and a majority answered */
     struct sim_heard *heard;
     size_t heard_count, heard_cap;
+    LIST_HEAD(sim_connections, sim_connection) waiting; /* for answers of that node, in this life or an earlier one */
 };
 
 /* ---- the world ---- */
@@ -170,8 +175,9 @@ struct sim {
     struct sim_options options;
     struct prng random;
     int64_t now_us;
+    struct sim_due *due; /* a heap; behind it the free places */
     struct sim_event *events;
-    size_t event_count, event_cap;
+    uint32_t event_count, event_cap;
     uint64_t next_order;
     struct sim_node nodes[SIM_NODES_MAX + 1]; /* by node id, from 1 */
     struct sim_link links[SIM_NODES_MAX + 1][SIM_NODES_MAX + 1];
@@ -181,7 +187,6 @@ struct sim {
     struct sim_consumers *consumers;
     struct sim_creation *creations;
     uint64_t next_creation;
-    struct sim_connection *connections;
     uint64_t next_connection;
     struct sim_totals totals;
     struct store_identity identity; /* of node 1; others differ in id and incarnation */
