@@ -156,7 +156,7 @@ static void give_up(struct sim *sim, void *arg, uint64_t serial)
     c->serial = 0;
     if (c->leaving) /* perhaps it has left, perhaps not: it comes back as somebody new */
         gone(c);
-    c->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+    c->node = members_any(sim);
     act(c);
 }
 
@@ -488,7 +488,7 @@ static void answer_arrives(struct sim_request *r)
     if (request_elsewhere(reply.error) || reply.error == UNKNOWN_TOPIC) {
         if (c->leaving) /* an entry in flight when office was lost may still be committed */
             gone(c);
-        c->node = reply.error == LOAD_IN_PROGRESS ? c->node : 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        c->node = reply.error == LOAD_IN_PROGRESS ? c->node : members_any(sim);
         think_at(c, sim->now_us + sim_between(sim, 1000, 20000));
     } else {
         understand(c, &reply);
@@ -588,7 +588,7 @@ static void act(struct sim_client *c)
             send_fetch(c, (int32_t)prng_below(&sim->random, SIM_PARTITIONS));
         break;
     case CLIENT_READER:
-        c->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        c->node = members_any(sim);
         send_fetch(c, 0);
         break;
     case CLIENT_ADMIN:

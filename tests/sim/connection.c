@@ -213,7 +213,8 @@ static void look_at(struct sim_connection *c, struct sim_request *r)
 void connections_check(struct sim_node *n)
 {
     struct sim_connection *c;
-    LIST_FOREACH(c, &n->waiting, waiting) {
+    LIST_FOREACH(c, &n->waiting, waiting)
+    {
         for (struct sim_request *r = c->first; c->life == n->life && r != NULL; r = r->next)
             look_at(c, r);
     }

@@ -133,7 +133,7 @@ static void flip(struct sim_node *n)
 
 bool damage_none(const struct sim *sim)
 {
-    if (!sim->options.damage)
+    if (!sim->options.damage || sim->options.story != STORY_NONE)
         return false;
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         if (sim->nodes[id].damage != DAMAGE_NONE || sim->nodes[id].broken || sim->nodes[id].joining || memory_diverged(&sim->nodes[id]))
@@ -176,8 +176,11 @@ void damage_misdirect(struct sim *sim)
     struct sim_node *n = &sim->nodes[1 + prng_below(&sim->random, sim->options.nodes)];
     if (!n->alive || !damage_none(sim))
         return;
-    if (sim_chance(sim, 700000))
-        sim_at(sim, sim->now_us + sim_between(sim, 500, sim_chance(sim, 500000) ? 20000 : 1000000), power_goes, n, n->life);
+    n->power_behind_us = 0;
+    if (sim_chance(sim, 500000)) /* nothing more is written: only what landed elsewhere tells that it was no torn write */
+        n->power_behind_us = sim_between(sim, 1, 400);
+    else if (sim_chance(sim, 500000))
+        sim_at(sim, sim->now_us + sim_between(sim, 500, 1000000), power_goes, n, n->life);
     sim->totals.misdirected++;
     sim_say(sim, "node=%u its next write lands elsewhere", n->id);
     n->damage = DAMAGE_MISDIRECTED;
@@ -241,9 +244,12 @@ int damage_write(struct sim_node *n, const struct store_record *records, size_t 
 {
     struct sim *sim = n->sim;
     struct mem_faults *faults = mem_disk_faults(n->disk);
+    int64_t elsewhere = faults->misdirect_by;
     damage_lie_ends(n);
     faults->sync_lies = n->lies_next;
     int rc = store_write(n->store, records, count);
+    if (elsewhere != 0 && faults->misdirect_by == 0 && n->power_behind_us > 0)
+        sim_at(sim, sim->now_us + n->power_behind_us, power_goes, n, n->life);
     faults->sync_lies = false;
     if (rc == 0)
         damage_kept(n, records, count);

@@ -131,7 +131,7 @@ static uint32_t ask_whom(const struct sim_creation *c)
 {
     uint32_t leader = 0;
     (void)coord_shard_state(c->node->coord, 0, &leader);
-    return leader != 0 ? leader : 1 + (uint32_t)prng_below(&c->node->sim->random, c->node->sim->options.nodes);
+    return leader != 0 ? leader : members_any(c->node->sim);
 }
 
 static void no_answer(struct sim *sim, void *arg, uint64_t attempt)

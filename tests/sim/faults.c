@@ -8,19 +8,18 @@ static uint32_t any_node(struct sim *sim)
     return 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
 }
 
-static uint32_t dead_nodes(const struct sim *sim)
+/* Whoever votes alone dies alone. */
+static bool may_die(const struct sim *sim)
 {
-    uint32_t dead = 0;
-    for (uint32_t id = 1; id <= sim->options.nodes; id++)
-        dead += !sim->nodes[id].alive;
-    return dead;
+    uint32_t dead, voters = members_voters(sim, &dead);
+    return dead + 1 <= (voters - 1) / 2 || (voters == 1 && dead == 0);
 }
 
 static void restart(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)tag;
     struct sim_node *n = arg;
-    if (n->alive || n->broken || sim->failed)
+    if (n->alive || n->broken || n->absent || sim->failed)
         return;
     sim->totals.restarts++;
     node_start(n);
@@ -35,7 +34,7 @@ static void crash(struct sim *sim)
         }
         return;
     }
-    if (dead_nodes(sim) + 1 > (sim->options.nodes - 1) / 2)
+    if (!may_die(sim))
         return;
     struct sim_node *n = &sim->nodes[any_node(sim)];
     if (!n->alive)
@@ -96,9 +95,22 @@ static void cut_off(struct sim *sim)
     }
 }
 
+/* All links say much twice for a while. */
+static void stutter(struct sim *sim)
+{
+    int64_t until_us = sim->now_us + sim_between(sim, 100000, 3000000);
+    sim->totals.stutters++;
+    sim_say(sim, "links stutter");
+    for (uint32_t a = 1; a <= sim->options.nodes; a++)
+        for (uint32_t b = 1; b <= sim->options.nodes; b++)
+            sim->links[a][b].stutters_until_us = until_us;
+}
+
 static void partition(struct sim *sim)
 {
     sim->totals.partitions++;
+    if (sim_chance(sim, 300000))
+        stutter(sim);
     switch (prng_below(&sim->random, 5)) {
     case 0:
     case 1:
@@ -112,6 +124,7 @@ static void partition(struct sim *sim)
         break;
     }
     sim_at(sim, sim->now_us + sim_between(sim, 50000, 3000000), heal_links, NULL, 0);
+    members_in_haste(sim);
 }
 
 static void jump_clock(struct sim *sim)

@@ -42,7 +42,7 @@ static void look_again(struct sim *sim, void *arg, uint64_t serial)
     l->question->fill(r);
     l->sent_us = sim->now_us;
     r->serial = ++l->serial;
-    request_send(r, 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes));
+    request_send(r, members_any(sim));
     sim_at(sim, sim->now_us + LOOK_PATIENCE_US, look_given_up, l, r->serial);
 }
 
@@ -59,7 +59,8 @@ void looker_start(struct looker *l, struct sim *sim, int64_t delay_us,
 bool looks_superseded(const struct sim_node *n, uint32_t shard)
 {
     struct replica_shard_status own, other;
-    if (n->joining) /* it may lead one shard and know nothing of the catalogue yet: whoever asks it is held back until it does */
+    if (n->joining ||
+        n->catalog_restores) /* it may lead one shard and know nothing of the catalogue yet: whoever asks is held back until it does */
         return true;
     replica_status(n->core, shard, &own);
     for (uint32_t id = 1; id <= n->sim->options.nodes; id++) {

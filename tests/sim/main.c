@@ -21,6 +21,7 @@ static const struct {
     {"partitions", 200, false},
     {"splits", 100, false},
     {"duplicated", 10000, false},
+    {"stutters", 20, false},
     {"slow_turns", 500, false},
     {"pauses", 200, false},
     {"commits_acked", 10000, false},
@@ -34,6 +35,9 @@ static const struct {
     {"diverged_found", 10, true},
     {"refused_starts", 30, true},
     {"replaced", 40, true},
+    {"grown", 20, false},
+    {"shrunk", 10, false},
+    {"leaders_removed", 5, false},
     {"leaders_spread", 50, false},
     {"clock_jumps", 50, false},
     {"confirmed_reads", 10000, false},
@@ -135,7 +139,8 @@ static void run_one(struct session *s, uint64_t seed)
         return;
     }
     s->options.seed = seed;
-    s->options.nodes = seed % 4 == 3 ? 5 : 3;
+    s->options.story = seed % 8 == 5 ? STORY_MEMBERS : STORY_NONE;
+    s->options.nodes = seed % 4 == 3 || s->options.story == STORY_MEMBERS ? 5 : 3;
     bool ok = sim_run(&s->options, &totals, &hash, failure);
     s->passed += ok;
     s->failed += !ok;

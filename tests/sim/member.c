@@ -102,7 +102,7 @@ static void give_up(struct sim *sim, void *arg, uint64_t serial)
     m->sure_from_us = m->sent_us + LATE_US;
     disconnect(m);
     doubt(m);
-    m->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+    m->node = members_any(sim);
     act(m);
 }
 
@@ -367,7 +367,7 @@ void member_refused(struct member *m, int16_t error, struct str text)
 void member_elsewhere(struct member *m)
 {
     doubt(m);
-    m->node = 1 + (uint32_t)prng_below(&m->sim->random, m->sim->options.nodes);
+    m->node = members_any(m->sim);
     m->wait_until_us = m->sim->now_us + sim_between(m->sim, 1000, 20000);
 }
 

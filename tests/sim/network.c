@@ -11,7 +11,8 @@ enum {
     REORDER_PER_MILLION = 5000,
     LATE_PER_MILLION = 3000,
     LATE_US = 60000,
-    DUPLICATE_PER_MILLION = 4000
+    DUPLICATE_PER_MILLION = 4000,
+    STUTTER_PER_MILLION = 400000
 };
 
 struct packet {
@@ -27,7 +28,8 @@ static void deliver(struct sim *sim, void *arg, uint64_t tag)
     (void)tag;
     struct packet *p = arg;
     struct sim_node *to = &sim->nodes[p->to];
-    if (to->alive && to->life == p->to_life && sim->nodes[p->from].incarnation == p->of && !sim->links[p->from][p->to].cut)
+    if (to->alive && to->life == p->to_life && sim->nodes[p->from].incarnation == p->of &&
+        members_lets_in(to, &sim->nodes[p->from], p->of) && !sim->links[p->from][p->to].cut)
         node_receive(to, p->from, p->class, p->data);
     else
         sim->totals.dropped++;
@@ -65,7 +67,9 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
         link->last_us = at;
     }
     put_on_its_way(sim, from, to, class, data, at);
-    if (faults && sim_chance(sim, DUPLICATE_PER_MILLION)) { /* no TCP connection does so, but nothing here may depend on that */
+    if (faults && sim_chance(sim, sim->now_us < link->stutters_until_us
+                                      ? STUTTER_PER_MILLION
+                                      : DUPLICATE_PER_MILLION)) { /* no TCP connection does so, but nothing here may depend on that */
         sim->totals.duplicated++;
         put_on_its_way(sim, from, to, class, data, at + (sim_chance(sim, 500000) ? 0 : sim_between(sim, 0, LATE_US)));
     }
@@ -82,6 +86,8 @@ static void peer_event(struct sim *sim, void *arg, uint64_t tag)
     bool of_this_life = peer->life == tag >> 8;
     if (!n->alive || !of_this_life || peer->alive != (event == CORE_PEER_CONNECTED))
         return;
+    if (event == CORE_PEER_CONNECTED && !members_acquainted(n, peer))
+        return;
     if (event == CORE_PEER_CONNECTED && n->sees[id])
         node_peer(n, id, CORE_PEER_DISCONNECTED);
     if (event == CORE_PEER_DISCONNECTED && !n->sees[id])
@@ -95,15 +101,31 @@ static void announce(struct sim *sim, struct sim_node *to, uint32_t peer, enum c
     sim_at(sim, sim->now_us + delay_us, peer_event, to, (sim->nodes[peer].life << 8) | ((uint64_t)peer << 2) | (uint64_t)event);
 }
 
+static void connect(struct sim *sim, uint32_t a, uint32_t b)
+{
+    int64_t dial = sim_between(sim, 200, 5000);
+    announce(sim, &sim->nodes[b], a, CORE_PEER_CONNECTED, dial);
+    announce(sim, &sim->nodes[a], b, CORE_PEER_CONNECTED, dial);
+}
+
 void network_node_up(struct sim *sim, uint32_t id)
 {
     for (uint32_t other = 1; other <= sim->options.nodes; other++) {
         sim->nodes[id].sees[other] = false;
-        if (other == id || !sim->nodes[other].alive)
-            continue;
-        int64_t dial = sim_between(sim, 200, 5000);
-        announce(sim, &sim->nodes[other], id, CORE_PEER_CONNECTED, dial);
-        announce(sim, &sim->nodes[id], other, CORE_PEER_CONNECTED, dial);
+        if (other != id && sim->nodes[other].alive)
+            connect(sim, id, other);
+    }
+}
+
+/* Its connections to those whom it does not know any more are closed. Of these, nobody hears: what they say is not let in. */
+void network_acquaint(struct sim *sim, uint32_t id)
+{
+    struct sim_node *n = &sim->nodes[id];
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        const struct sim_node *o = &sim->nodes[other];
+        n->sees[other] = n->sees[other] && members_lets_in(n, o, o->incarnation);
+        if (other != id && o->alive && !n->sees[other] && members_acquainted(n, o))
+            connect(sim, id, other);
     }
 }
 

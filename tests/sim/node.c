@@ -13,6 +13,7 @@ enum input_kind {
     INPUT_REQUEST,
     INPUT_TRANSFER,
     INPUT_CHANGE,
+    INPUT_PEERS,
     INPUT_GROUP_JOB,
     INPUT_TOPICS_CREATED
 };
@@ -73,7 +74,7 @@ static void add_input(struct sim_node *n, struct sim_input input, struct bytes d
 void node_receive(struct sim_node *n, uint32_t from, enum core_class class, struct bytes data)
 {
     (void)class;
-    add_input(n, (struct sim_input){.kind = INPUT_MESSAGE, .node = from}, data);
+    add_input(n, (struct sim_input){.kind = INPUT_MESSAGE, .node = from, .token = n->sim->nodes[from].incarnation}, data);
 }
 
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event)
@@ -94,6 +95,12 @@ void node_transfer(struct sim_node *n, uint32_t shard)
 void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node)
 {
     add_input(n, (struct sim_input){.kind = INPUT_CHANGE, .node = shard, .change = change, .token = node}, BYTES_NULL);
+}
+
+void node_set_peers(struct sim_node *n, const struct store_peer *peers, uint32_t count)
+{
+    struct bytes data = {(const uint8_t *)peers, (int32_t)(count * sizeof(*peers))};
+    add_input(n, (struct sim_input){.kind = INPUT_PEERS, .node = count}, data);
 }
 
 void node_job_done(struct sim_node *n, struct group_job *job)
@@ -148,7 +155,7 @@ static void job_finished(struct sim *sim, void *arg, uint64_t tag)
     free(input);
 }
 
-/* The work is done at once, the loop hears of it later. */
+/* The work is done at once, the loop hears of it later; much later when the disk is slow, of which snapshots are read and to which they are written. */
 static void host_job(void *ctx, struct core_job *job)
 {
     struct sim_node *n = ctx;
@@ -156,7 +163,8 @@ static void host_job(void *ctx, struct core_job *job)
     MUSTER_CHECK(input != NULL);
     job->run(job);
     *input = (struct sim_input){.node = n->id, .result = (int)n->life, .job = job};
-    sim_at_owned(n->sim, n->sim->now_us + sim_between(n->sim, 100, 3000), job_finished, input, 0, free);
+    bool slow = n->sim->now_us < n->disk_slow_until_us;
+    sim_at_owned(n->sim, n->sim->now_us + sim_between(n->sim, slow ? 10000 : 100, slow ? 300000 : 3000), job_finished, input, 0, free);
 }
 
 static void host_trim(void *ctx, uint32_t shard, uint64_t index)
@@ -188,6 +196,7 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
 {
     struct sim_node *n = ctx;
     int rc = n->coord_events.restored(n->coord_events.ctx, shard, index, state_hash);
+    n->catalog_restores = n->catalog_restores && shard != 0;
     memory_restored(n, shard, index);
     if (rc == 0)
         memory_state(n, shard, index);
@@ -218,6 +227,7 @@ static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t
 {
     struct sim_node *n = ctx;
     sim_say(n->sim, "node=%u shard=%u restore index=%llu", n->id, shard, (unsigned long long)index);
+    n->catalog_restores = n->catalog_restores || shard == 0;
     n->coord_events.restore_begin(PASS(n), shard, index, term);
 }
 static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
@@ -433,11 +443,6 @@ static void found_entry(void *ctx, uint32_t shard, uint64_t index, uint64_t term
 
 static int open_all(struct sim_node *n, char text[1024])
 {
-    struct store_identity identity = n->sim->identity;
-    identity.node_id = n->id;
-    identity.peers[n->id - 1].incarnation.b[15] = (uint8_t)n->incarnation;
-    identity.incarnation = identity.peers[n->id - 1].incarnation;
-    identity.joined = n->joined;
     struct core_host host = {
         .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
     struct core_options options = {.seed = prng_next(&n->sim->random),
@@ -448,7 +453,7 @@ static int open_all(struct sim_node *n, char text[1024])
     core_options_defaults(&options);
     struct replica_events events = listening;
     events.ctx = n;
-    int rc = core_new(&n->core, &identity, &options, &host, &events);
+    int rc = core_new(&n->core, &n->identity, &options, &host, &events);
     MUSTER_CHECK(rc == 0);
     struct store_options store = node_store_options(n);
     struct found found = {.node = n};
@@ -471,6 +476,7 @@ void node_init(struct sim *sim, uint32_t id)
     n->id = id;
     n->inbox_end = &n->inbox;
     n->disk = mem_disk_new();
+    n->identity = members_identity(n);
     bool drifts = sim->options.faults;
     n->clock_rate = 1000000 + (drifts ? sim_between(sim, -SIM_DRIFT_PER_MILLION, SIM_DRIFT_PER_MILLION) : 0);
     n->clock_base_us = sim_between(sim, 0, 1000000000); /* machines were started at different times */
@@ -485,6 +491,7 @@ void node_start(struct sim_node *n)
     n->life++;
     n->paused_until_us = n->slow_until_us = 0;
     n->turn_at_us = 0;
+    n->catalog_restores = false;
     n->batch = NULL;
     expiry_forget(n);
     memory_restarts(n);
@@ -613,8 +620,17 @@ void node_wipe(struct sim_node *n)
     memset(n->diverged, 0, sizeof(n->diverged));
     n->damage = DAMAGE_NONE;
     n->broken = false;
-    n->joined = n->joining = true;
+    n->joining = true;
     n->incarnation++;
+    n->identity = members_identity(n);
+}
+
+/* The process ends, and its disk keeps what was written. */
+void node_stop(struct sim_node *n)
+{
+    close_all(n);
+    mem_disk_end_process(n->disk, &n->port);
+    network_node_down(n->sim, n->id);
 }
 
 void node_fini(struct sim_node *n)
@@ -639,6 +655,8 @@ static void take_input(struct sim_node *n, struct sim_input *input)
     int64_t now = node_now(n);
     switch (input->kind) {
     case INPUT_MESSAGE:
+        if (!members_lets_in(n, &n->sim->nodes[input->node], (uint32_t)input->token))
+            break; /* its connection ended meanwhile */
         if (core_receive(n->core, input->node, input->data, now) != 0)
             sim_fail(n->sim, "node %u refuses a message of node %u as malformed", n->id, input->node);
         break;
@@ -659,6 +677,9 @@ static void take_input(struct sim_node *n, struct sim_input *input)
         break;
     case INPUT_CHANGE: /* refused as often as not: the operator looks again */
         (void)replica_change_member(n->core, input->node, input->change, (uint32_t)input->token);
+        break;
+    case INPUT_PEERS:
+        members_told(n, core_set_peers(n->core, (const struct store_peer *)(const void *)input->data.ptr, input->node, now));
         break;
     case INPUT_GROUP_JOB:
         coord_job_done(n->coord, input->group_job);
@@ -691,9 +712,7 @@ static void stop(struct sim_node *n)
 {
     n->stops = false;
     n->broken = true;
-    close_all(n);
-    mem_disk_end_process(n->disk, &n->port);
-    network_node_down(n->sim, n->id);
+    node_stop(n);
 }
 
 static void run_turn(struct sim_node *n)

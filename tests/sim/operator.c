@@ -1,13 +1,13 @@
 /* The operator: replaces a node whose disk is damaged, as the text of its refusal says. In every shard the old one is removed; then the folder is wiped, and
- * what comes back under another incarnation learns and is promoted. One change at a time in each shard, by whoever leads it. */
+ * what comes back under another incarnation learns and is promoted. So does he with nodes that are to come or to go (members.c). He asks whoever leads a shard for
+ * everything that he wants of it, at once: that one change follows another is for the nodes to see to. */
 #include <string.h>
 
 #include "world.h"
 
 enum { LOOK_US = 40000 };
 
-/* Whoever serves the shard in the highest term; NULL: nobody. */
-static struct sim_node *leader_of(struct sim *sim, uint32_t shard)
+struct sim_node *operator_leader_of(struct sim *sim, uint32_t shard)
 {
     struct sim_node *best = NULL;
     uint64_t term = 0;
@@ -27,16 +27,13 @@ static struct sim_node *leader_of(struct sim *sim, uint32_t shard)
 
 enum standing { STANDS_UNKNOWN, STANDS_OUT, STANDS_LEARNER, STANDS_VOTER };
 
-static enum standing standing_of(struct sim *sim, uint32_t shard, uint32_t node, struct sim_node **ret_leader)
+static enum standing standing_of(struct sim *sim, uint32_t shard, uint32_t node, struct sim_node **ret_leader, bool *ret_committed)
 {
     struct replica_member members[SIM_NODES_MAX];
-    bool committed = false;
-    *ret_leader = leader_of(sim, shard);
+    *ret_leader = operator_leader_of(sim, shard);
     if (*ret_leader == NULL)
         return STANDS_UNKNOWN;
-    size_t count = replica_members((*ret_leader)->core, shard, members, SIM_NODES_MAX, &committed);
-    if (!committed)
-        return STANDS_UNKNOWN;
+    size_t count = replica_members((*ret_leader)->core, shard, members, SIM_NODES_MAX, ret_committed);
     for (size_t i = 0; i < count; i++) {
         if (members[i].node == node)
             return members[i].vote == REPLICA_VOTER ? STANDS_VOTER : STANDS_LEARNER;
@@ -48,39 +45,46 @@ static enum standing standing_of(struct sim *sim, uint32_t shard, uint32_t node,
 static bool shard_done(struct sim *sim, uint32_t shard, struct sim_node *n)
 {
     struct sim_node *leader;
-    enum standing standing = standing_of(sim, shard, n->id, &leader);
-    if (standing == STANDS_UNKNOWN)
+    bool committed = false, goes = n->broken || n->leaving;
+    enum standing standing = standing_of(sim, shard, n->id, &leader, &committed);
+    if (standing == STANDS_UNKNOWN || (!committed && sim->options.story != STORY_MEMBERS))
         return false;
-    if (n->broken && standing != STANDS_OUT)
+    if (goes && standing != STANDS_OUT)
         node_change_member(leader, shard, REPLICA_REMOVE, n->id);
-    if (!n->broken && standing == STANDS_OUT)
+    if (!goes && standing == STANDS_OUT)
         node_change_member(leader, shard, REPLICA_ADD_LEARNER, n->id);
-    if (!n->broken && standing == STANDS_LEARNER)
+    if (!goes && standing == STANDS_LEARNER && sim->now_us >= n->learns_until_us)
         node_change_member(leader, shard, REPLICA_PROMOTE, n->id);
-    return n->broken ? standing == STANDS_OUT : standing == STANDS_VOTER;
+    return committed && (goes ? standing == STANDS_OUT : standing == STANDS_VOTER);
+}
+
+void operator_look(struct sim *sim)
+{
+    for (uint32_t id = 1; id <= sim->options.nodes && !sim->failed; id++) {
+        struct sim_node *n = &sim->nodes[id];
+        if (!n->broken && !n->joining && !n->leaving)
+            continue;
+        bool done = true;
+        for (uint32_t shard = 0; shard < SIM_SHARDS; shard++)
+            done = shard_done(sim, shard, n) && done;
+        if (done && n->leaving) {
+            members_left(n);
+        } else if (done && n->broken) {
+            sim_say(sim, "node=%u comes back with an empty folder", id);
+            members_begin_anew(n);
+        } else if (done) {
+            n->joining = false;
+            members_arrived(n);
+        }
+    }
 }
 
 static void look(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)arg;
     (void)tag;
-    for (uint32_t id = 1; id <= sim->options.nodes && !sim->failed; id++) {
-        struct sim_node *n = &sim->nodes[id];
-        if (!n->broken && !n->joining)
-            continue;
-        bool done = true;
-        for (uint32_t shard = 0; shard < SIM_SHARDS; shard++)
-            done = shard_done(sim, shard, n) && done;
-        if (done && n->broken) {
-            sim_say(sim, "node=%u comes back with an empty folder", id);
-            node_wipe(n);
-            node_start(n);
-        } else if (done) {
-            sim_say(sim, "node=%u is replaced", id);
-            sim->totals.replaced++;
-            n->joining = false;
-        }
-    }
+    operator_look(sim);
+    members_look(sim);
     sim_at(sim, sim->now_us + LOOK_US, look, NULL, 0);
 }
 
@@ -95,5 +99,5 @@ bool operator_idle(const struct sim *sim)
         if (sim->nodes[id].broken || sim->nodes[id].joining || memory_diverged(&sim->nodes[id]))
             return false;
     }
-    return true;
+    return members_idle(sim);
 }

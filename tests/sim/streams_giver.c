@@ -67,7 +67,7 @@ static void given(struct sim_request *r)
     default:
         if (!request_elsewhere(answer->error_code))
             sim_fail(sim, "giver: error %d: %.*s", answer->error_code, STR_ARG(answer->error_message));
-        g->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        g->node = members_any(sim);
         break;
     }
     if (!sim->failed)
@@ -112,7 +112,7 @@ static void looked(struct sim_request *r)
     int32_t known = g->acked_at_us != 0 && g->acked_at_us < g->sent_us ? g->acked_epoch : -1;
     snprintf(id, sizeof(id), "v%d", answer->topology_epoch);
     if (request_elsewhere(answer->error_code))
-        g->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        g->node = members_any(sim);
     else if (answer->error_code == GROUP_ID_NOT_FOUND && known >= 0)
         sim_fail(sim, "giver: the group is unknown, but epoch %d was in force", known);
     else if (answer->error_code == NONE && (answer->topology_epoch < known || answer->topology_epoch > g->epoch))

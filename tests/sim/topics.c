@@ -104,7 +104,7 @@ static void chore_answered(struct sim_request *r)
     const struct chore *c = &a->chores[0];
     int16_t error = error_of(c->kind, r->answer);
     if (request_elsewhere(error)) {
-        a->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+        a->node = members_any(sim);
         admin_soon(a, sim_between(sim, 2000, 30000));
         return;
     }
@@ -160,7 +160,7 @@ static void chore_given_up(struct sim *sim, void *arg, uint64_t serial)
     struct administrator *a = arg;
     if (a->serial != serial)
         return;
-    a->node = 1 + (uint32_t)prng_below(&sim->random, sim->options.nodes);
+    a->node = members_any(sim);
     admin_soon(a, 1000);
 }
 

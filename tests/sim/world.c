@@ -127,18 +127,6 @@ static void run_until(struct sim *sim, int64_t until_us)
         sim->now_us = until_us;
 }
 
-static void make_identity(struct sim *sim)
-{
-    struct store_identity *identity = &sim->identity;
-    *identity = (struct store_identity){.node_id = 1, .shard_count = SIM_SHARDS, .hash_version = 1, .peer_count = sim->options.nodes};
-    memset(identity->cluster_id.b, 7, sizeof(identity->cluster_id.b));
-    for (uint32_t i = 0; i < sim->options.nodes; i++) {
-        identity->peers[i].node_id = i + 1;
-        memset(identity->peers[i].incarnation.b, (int)(i + 1), sizeof(identity->peers[i].incarnation.b));
-        snprintf(identity->peers[i].address, sizeof(identity->peers[i].address), "node-%u:1", i + 1);
-    }
-}
-
 static bool settled(struct sim *sim, char *why, size_t why_len)
 {
     if (!streams_idle(sim) || !consumers_idle(sim)) {
@@ -208,12 +196,14 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     sim->options = *options;
     sim->now_us = 1000000;
     prng_seed(&sim->random, options->seed);
-    make_identity(sim);
+    members_found(sim);
     check_init(sim);
     for (uint32_t id = 1; id <= options->nodes; id++)
         node_init(sim, id);
-    for (uint32_t id = 1; id <= options->nodes; id++)
-        node_start(&sim->nodes[id]);
+    for (uint32_t id = 1; id <= options->nodes; id++) {
+        if (!sim->nodes[id].absent)
+            node_start(&sim->nodes[id]);
+    }
     errands_init(sim);
     clients_start(sim);
     streams_start(sim);

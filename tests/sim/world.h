@@ -50,8 +50,8 @@ struct sim_event {
 /* What the run did: the closing lines, and the minima that a set of seeds must reach. */
 /* clang-format off */
 #define SIM_TOTALS(X) \
-    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(crashes) X(restarts) X(partitions) X(splits) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(pauses) X(stalls) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -68,8 +68,12 @@ struct sim_totals {
 #undef X
 };
 
+/* What else a seed is about. */
+enum sim_story { STORY_NONE, STORY_MEMBERS };
+
 struct sim_options {
     uint64_t seed;
+    enum sim_story story;
     uint32_t nodes, groups, clients;
     int64_t duration_us; /* with faults; then everything heals and must settle */
     bool faults, verbose;
@@ -118,6 +122,7 @@ struct sim_node {
     uint64_t life;           /* counts starts: what belongs to an earlier life is void */
     int64_t paused_until_us; /* a stopped process: its sockets fill, it does nothing */
     int64_t disk_slow_until_us;
+    bool catalog_restores;  /* shard 0's state is being replaced */
     int64_t wall_offset_ms; /* its wall clock against the world's */
     int64_t clock_base_us;  /* its monotonic clock when the world began, */
     int64_t clock_rate;     /* and how many of its microseconds a second of the world has */
@@ -138,6 +143,7 @@ struct sim_node {
     enum damage damage; /* of its disk, since it was last known to be whole (damage.c) */
     char damaged_file[64];
     struct sim_kept kept[SIM_SHARDS], lied[SIM_SHARDS];
+    int64_t power_behind_us; /* its write that lands elsewhere is its last: the power goes so long behind it; 0: not */
     bool lies_next;
     bool lie_open;               /* what its disk said was synced is not; only until its next write, or the moment after (damage.c) */
     struct sim_wrong wrong[128]; /* the state as it was then */
@@ -146,10 +152,14 @@ struct sim_node {
     uint64_t diverged[SIM_SHARDS], diverged_before[SIM_SHARDS]; /* from that entry on; before: in its last life */
     bool stops;                                                 /* it has found that out, and its turn is its last */
     bool broken;                                                /* it refuses to start, and waits for the operator */
-    bool joined, joining;                                       /* came later, with an empty folder; is not a voter of all shards yet */
+    bool joining;                                               /* came later, with an empty folder; is not a voter of all shards yet */
+    bool leaving, absent;                                       /* it is to be a member no more; it is none, and no process */
+    int64_t learns_until_us;                                    /* nobody promotes it before */
     uint32_t incarnation;
-    int64_t turn_us;             /* the last turn */
-    int64_t live_us[SIM_SHARDS]; /* expiry.c: how long it ran and a majority answered */
+    struct store_identity identity; /* as its folder says; the others as it knows them */
+    uint32_t members_known;         /* which record of them */
+    int64_t turn_us;                /* the last turn */
+    int64_t live_us[SIM_SHARDS];    /* expiry.c: how long it ran and a majority answered */
     struct sim_heard *heard;
     size_t heard_count, heard_cap;
     LIST_HEAD(sim_connections, sim_connection) waiting; /* for answers of that node, in this life or an earlier one */
@@ -158,7 +168,7 @@ struct sim_node {
 /* ---- the world ---- */
 
 struct sim_link {
-    int64_t last_us;
+    int64_t last_us, stutters_until_us; /* says much twice */
     bool cut;
 };
 struct sim_client;
@@ -189,7 +199,9 @@ struct sim {
     uint64_t next_creation;
     uint64_t next_connection;
     struct sim_totals totals;
-    struct store_identity identity; /* of node 1; others differ in id and incarnation */
+    struct store_identity identity; /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
+    uint32_t members_version;       /* of that record */
+    int64_t members_next_us;        /* the next change of them */
     uint64_t hash;
     bool healing;         /* faults are over */
     int64_t healed_at_us; /* and nothing is left to be done to topics; 0: not yet */
@@ -218,6 +230,8 @@ void node_crash(struct sim_node *n);
 void node_fini(struct sim_node *n);
 void node_lose_power(struct sim_node *n); /* what was synced stays */
 void node_wipe(struct sim_node *n);
+void node_stop(struct sim_node *n);
+void node_set_peers(struct sim_node *n, const struct store_peer *peers, uint32_t count);
 void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node);
 struct store_options node_store_options(const struct sim_node *n);
 void node_pause(struct sim_node *n, int64_t us);
@@ -237,6 +251,7 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
 void network_node_up(struct sim *sim, uint32_t id);
 void network_node_down(struct sim *sim, uint32_t id);
 void network_heal(struct sim *sim);
+void network_acquaint(struct sim *sim, uint32_t id); /* it knows others than before */
 
 /* faults.c */
 void faults_start(struct sim *sim);
@@ -268,6 +283,24 @@ bool memory_found_out(struct sim_node *n, const char *text); /* it stops, as it 
 /* operator.c: replaces nodes whose disk is damaged */
 void operator_start(struct sim *sim);
 bool operator_idle(const struct sim *sim);
+void operator_look(struct sim *sim);                                  /* at once, not only at the next look */
+struct sim_node *operator_leader_of(struct sim *sim, uint32_t shard); /* whoever serves it in the highest term; NULL: nobody */
+
+/* members.c: three nodes of one, five of three, three of five */
+void members_found(struct sim *sim); /* before any node is made */
+struct store_identity members_identity(const struct sim_node *n);
+bool members_lets_in(const struct sim_node *n, const struct sim_node *other,
+                     uint32_t incarnation); /* it knows that node, in that incarnation */
+bool members_acquainted(const struct sim_node *a, const struct sim_node *b);
+void members_told(struct sim_node *n, int rc); /* what core_set_peers said */
+void members_look(struct sim *sim);
+void members_begin_anew(struct sim_node *n); /* with an empty folder, under another incarnation; the others hear of it */
+void members_arrived(struct sim_node *n);    /* it votes in every shard */
+void members_left(struct sim_node *n);       /* it is in none any more */
+void members_in_haste(struct sim *sim);      /* the network is split just now */
+bool members_idle(const struct sim *sim);
+uint32_t members_any(struct sim *sim);                              /* one that clients may know */
+uint32_t members_voters(const struct sim *sim, uint32_t *ret_dead); /* of all shards, now and soon */
 
 /* client.c */
 void clients_start(struct sim *sim);
