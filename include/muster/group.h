@@ -288,6 +288,9 @@ void group_set_timers(const struct group_set *set, const struct group_set *catal
 struct str group_set_next(const struct group_set *set, struct str after);
 /* Whether the group needs a GROUP_TAKEOVER (it is in a join phase). */
 bool group_needs_takeover(const struct group_set *set, struct str group_id);
+/* Whether its members, or its topology, name topics by regular expressions. What they match is found by jobs, and a job ends with the office that started it: a new
+ * coordinator has to look again (GROUP_TOPICS_CHANGED). */
+bool group_reads_regexes(const struct group_set *set, struct str group_id);
 
 struct group_listing { struct str group_id, protocol_type, type, state; };       /* type "classic", "consumer" or "streams", state "Stable": Kafka's words */
 bool group_listing(const struct group_set *set, struct str group_id, struct group_listing *ret);

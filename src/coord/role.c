@@ -98,6 +98,8 @@ static void take_office(struct shard *s)
     for (struct str id = group_set_next(s->set, STR_NULL); !str_is_null(id); id = group_set_next(s->set, id)) {
         if (group_needs_takeover(s->set, id))
             internal_submit(s, GROUP_TAKEOVER, id, NULL);
+        if (!s->topics_due && group_reads_regexes(s->set, id)) /* the cursor passed what a job of the last office had not found yet */
+            internal_submit(s, GROUP_TOPICS_CHANGED, id, NULL);
     }
 }
 

@@ -52,6 +52,15 @@ void group_set_timers(const struct group_set *set, const struct group_set *catal
     }
 }
 
+bool group_reads_regexes(const struct group_set *set, struct str group_id)
+{
+    const struct group *g = group_find(set, group_id);
+    if (g == NULL || group_type(g) == GROUP_CLASSIC) {
+        return false;
+    }
+    return group_type(g) == GROUP_CONSUMER ? consumer_reads_regexes(g) : streams_reads_regexes(g);
+}
+
 bool group_needs_takeover(const struct group_set *set, struct str group_id)
 {
     const struct group *g = group_find(set, group_id);

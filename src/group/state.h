@@ -502,6 +502,7 @@ const char *streams_state_name(const struct group *g,
                                bool standard); /* standard: as clients of Kafka know it ("NotReady"); else "Initializing" too */
 void streams_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                     void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+bool streams_reads_regexes(const struct group *g);
 
 void consumer_decide_heartbeat(struct decision *d);
 void consumer_decide_describe(struct decision *d);
@@ -528,6 +529,7 @@ int32_t consumer_fence(struct decision *d, const struct group *g); /* as classic
 const char *consumer_state_name(const struct group *g);            /* "Assigning": Kafka's words */
 void consumer_timers(const struct group *g, const struct group_set *catalog, const struct group_settings *settings, int64_t clock_ms,
                      void (*each)(void *ctx, const struct group_timer_wish *wish), void *ctx);
+bool consumer_reads_regexes(const struct group *g);
 
 void offsets_decide_commit(struct decision *d);
 void offsets_decide_fetch(struct decision *d);

@@ -26,6 +26,11 @@ static bool has_regexes(const struct modern *s)
     return false;
 }
 
+bool consumer_reads_regexes(const struct group *g)
+{
+    return g->consumer != NULL && has_regexes(g->consumer);
+}
+
 void consumer_decide_topics_changed(struct decision *d)
 {
     struct draft t;

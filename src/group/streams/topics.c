@@ -66,6 +66,11 @@ static bool topology_has_regex(const topology *own, const struct regex_table *be
     return false;
 }
 
+bool streams_reads_regexes(const struct group *g)
+{
+    return g->streams != NULL && g->streams->topology != NULL && topology_has_regex(g->streams->topology->value, NULL);
+}
+
 /* A regular expression that matches nothing, or was not matched yet, is a missing source topic: only then there is something to look for. Topics are made for
  * members: whoever takes an application down deletes its internal topics while nobody is there. */
 void streams_draft_wish(struct draft *t)

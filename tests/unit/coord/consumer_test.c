@@ -80,6 +80,27 @@ static void test_regular_expressions_are_matched_by_a_job(void **state)
     world_free(w);
 }
 
+/* The cursor is past the topics that it looked for, and nobody says anything: without another look they would be found when the matches are refreshed. */
+static void test_a_job_that_its_office_did_not_outlive_is_done_again(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    assert_int_equal(settled_error(w, beat(w, "g", "m", 0, "t.*")), 0);
+    assert_int_equal(w->job_count, 1);
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    turn_begin(w, 1);
+    fake_serve(w->replica, 0, 4);
+    group_job_run(w->jobs[0]); /* of an office that is over */
+    coord_job_done(w->coord, w->jobs[0]);
+    settle(w);
+    assert_int_equal(w->job_count, 2);
+    assert_int_equal(group_job_kind(w->jobs[1]), GROUP_JOB_RESOLVE);
+    group_job_run(w->jobs[1]);
+    coord_job_done(w->coord, w->jobs[1]);
+    world_free(w);
+}
+
 /* Another id of a shard that is not shard 0. */
 static const char *other_group(const struct world *w, char group[2])
 {
@@ -204,9 +225,13 @@ static void test_what_needs_the_catalogue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids_are_drawn_for_those_that_have_none),     cmocka_unit_test(test_regular_expressions_are_matched_by_a_job),
-        cmocka_unit_test(test_sessions_wait_where_heartbeats_wait),        cmocka_unit_test(test_a_transfer_hands_sessions_over),
-        cmocka_unit_test(test_members_in_flight_count_against_the_budget), cmocka_unit_test(test_what_needs_the_catalogue),
+        cmocka_unit_test(test_ids_are_drawn_for_those_that_have_none),
+        cmocka_unit_test(test_regular_expressions_are_matched_by_a_job),
+        cmocka_unit_test(test_a_job_that_its_office_did_not_outlive_is_done_again),
+        cmocka_unit_test(test_sessions_wait_where_heartbeats_wait),
+        cmocka_unit_test(test_a_transfer_hands_sessions_over),
+        cmocka_unit_test(test_members_in_flight_count_against_the_budget),
+        cmocka_unit_test(test_what_needs_the_catalogue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
