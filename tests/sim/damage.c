@@ -178,14 +178,15 @@ void damage_misdirect(struct sim *sim)
         return;
     n->power_behind_us = 0;
     if (sim_chance(sim, 500000)) /* nothing more is written: only what landed elsewhere tells that it was no torn write */
-        n->power_behind_us = sim_between(sim, 1, 400);
+        n->power_behind_us = sim_between(sim, 1, 80); /* sooner than another write may be over */
     else if (sim_chance(sim, 500000))
         sim_at(sim, sim->now_us + sim_between(sim, 500, 1000000), power_goes, n, n->life);
     sim->totals.misdirected++;
-    sim_say(sim, "node=%u its next write lands elsewhere", n->id);
     n->damage = DAMAGE_MISDIRECTED;
     n->damaged_file[0] = '\0';
-    mem_disk_faults(n->disk)->misdirect_by = sim_between(sim, -8, 8) * 512;
+    int64_t by = sim_between(sim, -8, 8) * 512;
+    mem_disk_faults(n->disk)->misdirect_by = by;
+    sim_say(sim, "node=%u its next write lands %lld bytes off", n->id, (long long)by);
 }
 
 /* ---- a sync that lies ---- */
@@ -276,6 +277,6 @@ void damage_refused(struct sim_node *n, int rc, const char *text)
         return;
     }
     n->sim->totals.refused_starts++;
-    sim_say(n->sim, "node=%u refuses to start", n->id);
+    sim_say(n->sim, "node=%u refuses to start: %s", n->id, text);
     n->broken = true;
 }
