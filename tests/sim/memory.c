@@ -4,6 +4,7 @@
 
 #include "world.h"
 
+enum { AGAIN_US = 10000, HEARD_US = 100000 };
 enum { LEADER_EPOCH_AT = 13 }; /* in the value of an OffsetCommit of version 3 or later: int16 version, int64 offset, int32 leader epoch */
 
 bool memory_diverged(const struct sim_node *n)
@@ -80,6 +81,52 @@ static void compare_with_wrong(struct sim *sim, uint32_t shard, uint64_t index, 
     }
 }
 
+/* ---- who has reported another hash than all others has to stop ---- */
+
+/* What may have kept somebody from hearing it. */
+static uint64_t trouble(const struct sim *sim)
+{
+    const struct sim_totals *t = &sim->totals;
+    return t->dropped + t->crashes + t->pauses + t->slow_turns + t->partitions;
+}
+
+static bool all_applied(const struct sim *sim, uint32_t shard, uint64_t index)
+{
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        struct replica_shard_status s;
+        if (!sim->nodes[id].alive)
+            return false;
+        replica_status(sim->nodes[id].core, shard, &s);
+        if (s.applied_index < index)
+            return false;
+    }
+    return true;
+}
+
+/* tag: 1: all had applied the entry at the last look, and messages have arrived since. */
+static void watch(struct sim *sim, void *arg, uint64_t tag)
+{
+    struct sim_node *n = arg;
+    if (!n->alive || n->life != n->watched.life || trouble(sim) != n->watched.trouble)
+        return;
+    if (tag == 1)
+        sim_fail(sim, "node %u goes on, although its hash of shard %u at entry %llu was another than that of all others", n->id,
+                 n->watched.shard, (unsigned long long)n->watched.index);
+    bool applied = all_applied(sim, n->watched.shard, n->watched.index);
+    sim_at(sim, sim->now_us + (applied ? HEARD_US : AGAIN_US), watch, n, applied);
+}
+
+static void watch_it(struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    if (index % SIM_HASH_INTERVAL != 0)
+        return;
+    n->watched.shard = shard;
+    n->watched.index = index;
+    n->watched.life = n->life;
+    n->watched.trouble = trouble(n->sim);
+    sim_at(n->sim, n->sim->now_us + AGAIN_US, watch, n, 0);
+}
+
 void memory_state(struct sim_node *n, uint32_t shard, uint64_t index)
 {
     uint64_t hash = group_set_hash(coord_set(n->coord, shard));
@@ -90,6 +137,7 @@ void memory_state(struct sim_node *n, uint32_t shard, uint64_t index)
         compare_with_wrong(n->sim, shard, index, hash);
     } else {
         n->wrong[index % COUNT_OF(n->wrong)] = (struct sim_wrong){shard, index, hash};
+        watch_it(n, shard, index);
     }
 }
 

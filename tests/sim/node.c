@@ -482,7 +482,7 @@ void node_init(struct sim *sim, uint32_t id)
     n->clock_base_us = sim_between(sim, 0, 1000000000); /* machines were started at different times */
 }
 
-static void close_all(struct sim_node *n);
+static void close_all(struct sim_node *n, bool orderly);
 
 void node_start(struct sim_node *n)
 {
@@ -500,8 +500,7 @@ void node_start(struct sim_node *n)
     int rc = open_all(n, text);
     if (rc != 0) {
         damage_refused(n, rc, text);
-        close_all(n);
-        mem_disk_end_process(n->disk, &n->port);
+        close_all(n, false);
         return;
     }
     n->damage = DAMAGE_NONE; /* whatever it was, it did no harm */
@@ -563,8 +562,11 @@ static void drop_inbox(struct sim_node *n)
     n->inbox_end = &n->inbox;
 }
 
-static void close_all(struct sim_node *n)
+/* Not orderly: whatever is still written in closing is not; an orderly end seals the log. */
+static void close_all(struct sim_node *n, bool orderly)
 {
+    if (!orderly)
+        mem_disk_end_process(n->disk, &n->port);
     node_collect(n);
     n->alive = false; /* whatever coord still answers goes nowhere */
     core_forget_jobs(n->core);
@@ -593,11 +595,9 @@ void node_crash(struct sim_node *n)
             damage_kept(n, n->batch, n->batch_count);
         mem_disk_faults(n->disk)->cut_power = 0;
     }
-    close_all(n);
+    close_all(n, false);
     if (power_cut)
         mem_disk_crash(n->disk, &n->sim->random);
-    else
-        mem_disk_end_process(n->disk, &n->port);
     network_node_down(n->sim, n->id);
     if (power_cut)
         damage_at_rest(n);
@@ -607,7 +607,7 @@ void node_lose_power(struct sim_node *n)
 {
     node_tell(n);
     n->sim->totals.crashes++;
-    close_all(n);
+    close_all(n, false);
     mem_disk_crash(n->disk, &n->sim->random);
     network_node_down(n->sim, n->id);
 }
@@ -628,7 +628,7 @@ void node_wipe(struct sim_node *n)
 /* The process ends, and its disk keeps what was written. */
 void node_stop(struct sim_node *n)
 {
-    close_all(n);
+    close_all(n, true);
     mem_disk_end_process(n->disk, &n->port);
     network_node_down(n->sim, n->id);
 }
@@ -636,7 +636,7 @@ void node_stop(struct sim_node *n)
 void node_fini(struct sim_node *n)
 {
     if (n->alive)
-        close_all(n);
+        close_all(n, true);
     expiry_forget(n);
     mem_disk_free(n->disk);
 }

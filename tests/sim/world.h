@@ -147,8 +147,12 @@ struct sim_node {
     bool lies_next;
     bool lie_open;               /* what its disk said was synced is not; only until its next write, or the moment after (damage.c) */
     struct sim_wrong wrong[128]; /* the state as it was then */
-    bool was_wrong;              /* in this life: hashes of then may still be compared */
-    bool diverges_next;          /* its memory is about to change by itself (memory.c) */
+    struct sim_watched {
+        uint32_t shard;
+        uint64_t index, life, trouble;
+    } watched;                                                  /* it has reported a wrong hash there, and has to stop */
+    bool was_wrong;                                             /* in this life: hashes of then may still be compared */
+    bool diverges_next;                                         /* its memory is about to change by itself (memory.c) */
     uint64_t diverged[SIM_SHARDS], diverged_before[SIM_SHARDS]; /* from that entry on; before: in its last life */
     bool stops;                                                 /* it has found that out, and its turn is its last */
     bool broken;                                                /* it refuses to start, and waits for the operator */
