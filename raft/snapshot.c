@@ -116,6 +116,10 @@ static void taking_done(struct core_job *job)
         return;
     }
     core->events.snapshot_next(core->events.ctx, t->shard->id, SLICE_BYTES, &t->data);
+    if (t->data.len < 0) {
+        taking_failed(core, MUSTER_E_CORRUPT);
+        return;
+    }
     taking_next(t, t->data.len > 0 ? TAKING_ADD : TAKING_COMMIT);
 }
 

@@ -301,6 +301,9 @@ bool group_listing(const struct group_set *set, struct str group_id, struct grou
 void group_snapshot_begin(struct group_set *set);
 /* The next run of records, encoded (int32 key length, key, int32 value length, value; big-endian), about `budget` bytes, appended to out. false: it was the last. */
 bool group_snapshot_next(struct group_set *set, size_t budget, struct buf *out);
+/* After the last run, before the end: whether the records given out have the hash that the state had when it was frozen. It is kept from the records as they were logged,
+ * so that a state that has changed by itself is not handed on. */
+bool group_snapshot_whole(const struct group_set *set);
 void group_snapshot_end(struct group_set *set);
 /* Takes runs written by group_snapshot_next. The first record is a SnapshotHeader-like record of our own that carries clock, cursor and revisions. 0 or MALFORMED. */
 int  group_restore(struct group_set *set, struct bytes run, struct arena *scratch);

@@ -30,7 +30,7 @@ struct replica_events {
     int  (*restore_data)(void *ctx, uint32_t shard, struct bytes data);      /* not 0: the data is bad */
     int  (*restored)(void *ctx, uint32_t shard, uint64_t index, uint64_t state_hash);    /* not 0: the hash does not agree */
     /* Snapshots: begin freezes the state at the applied index and returns its hash; next gives the following run of records (len 0: the end),
-     * at most about budget bytes, borrowed until the next call; end releases the frozen state (also on failure). One per shard at a time. */
+     * at most about budget bytes, borrowed until the next call, len -1: the state is not what was frozen, and no snapshot is made of it; end releases the frozen state (also on failure). One per shard at a time. */
     void (*snapshot_begin)(void *ctx, uint32_t shard, uint64_t *ret_state_hash);
     void (*snapshot_next)(void *ctx, uint32_t shard, size_t budget, struct bytes *ret);
     void (*snapshot_end)(void *ctx, uint32_t shard);

@@ -156,12 +156,22 @@ static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_has
     s->snapshot_done = false;
 }
 
+/* Log and snapshots on disk are as they were: a start makes a good state of them. */
+static const char memory_text[] =
+    "the state in memory is not what was applied to it: this machine's memory may be faulty. Nothing of it was "
+    "written; the node can be started again.";
+
 static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
 {
     struct shard *s = shard_at(ctx, shard);
     buf_clear(&s->snapshot);
     while (s->snapshot.len == 0 && !s->snapshot_done)
         s->snapshot_done = !group_snapshot_next(s->set, budget, &s->snapshot);
+    if (s->snapshot_done && !group_snapshot_whole(s->set)) {
+        s->coord->events.fatal(s->coord->events.ctx, memory_text);
+        *ret = BYTES_NULL;
+        return;
+    }
     *ret = (struct bytes){s->snapshot.ptr, (int32_t)s->snapshot.len};
 }
 

@@ -67,7 +67,7 @@ static bool concerns_groups(int16_t type)
 }
 
 /* The hash of a live record: key and value as logged. A record that is not live counts nothing. */
-static uint64_t record_hash(struct record record)
+uint64_t record_hash(struct record record)
 {
     if (record.value.len < 0) {
         return 0;

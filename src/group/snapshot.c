@@ -28,8 +28,9 @@ RB_HEAD(saved_tree, saved);
 struct snapshot_cut {
     struct record head[2]; /* the shard's own: SnapshotState, CatalogCursor */
     int head_count, head_done;
-    bool started;    /* `at` is set */
-    struct place at; /* the last record given out; owned */
+    uint64_t hash, sum; /* of the state at the cut; of the records given out */
+    bool started;       /* `at` is set */
+    struct place at;    /* the last record given out; owned */
     struct saved_tree saved;
     struct arena arena;
 };
@@ -349,6 +350,7 @@ void group_snapshot_begin(struct group_set *set)
     set->cut = pool_get(set->pool, sizeof *set->cut);
     RB_INIT(&set->cut->saved);
     arena_init(&set->cut->arena, 0);
+    set->cut->hash = set->hash;
     head_fill(set);
 }
 
@@ -360,8 +362,16 @@ static void write_bytes(struct buf *out, struct bytes b)
     MUSTER_CHECK(b.len <= 0 || buf_put(out, b.ptr, (size_t)b.len) == MUSTER_E_OK);
 }
 
-static void write_record(struct buf *out, struct record record)
+/* Clock and revisions are no records of the log: only snapshots have them, and the state's hash does not. */
+static bool is_hashed(struct record record)
 {
+    uint16_t type = get_be16(record.key.ptr);
+    return type != RECORD_SNAPSHOT_STATE && type != RECORD_GROUP_REVISION;
+}
+
+static void write_record(struct group_set *set, struct buf *out, struct record record)
+{
+    set->cut->sum += is_hashed(record) ? record_hash(record) : 0;
     write_bytes(out, record.key);
     write_bytes(out, record.value);
 }
@@ -393,7 +403,7 @@ static bool next_record(struct group_set *set, struct buf *out)
 {
     struct snapshot_cut *cut = set->cut;
     if (cut->head_done < cut->head_count) {
-        write_record(out, cut->head[cut->head_done++]);
+        write_record(set, out, cut->head[cut->head_done++]);
         return true;
     }
     struct place live;
@@ -402,7 +412,7 @@ static bool next_record(struct group_set *set, struct buf *out)
     if (s != NULL && (!have_live || place_cmp(&s->place, &live) <= 0)) {
         move_to(set, &s->place);
         if (s->record.value.len >= 0 && !dropped_on_purpose(&s->place)) {
-            write_record(out, s->record);
+            write_record(set, out, s->record);
         }
         saved_free(set, s);
         return true;
@@ -413,7 +423,7 @@ static bool next_record(struct group_set *set, struct buf *out)
     struct record record;
     MUSTER_CHECK(live_record(set, &live, &cut->arena, &record));
     if (!dropped_on_purpose(&live)) {
-        write_record(out, record);
+        write_record(set, out, record);
     }
     move_to(set, &live);
     return true;
@@ -434,6 +444,11 @@ bool group_snapshot_next(struct group_set *set, size_t budget, struct buf *out)
         }
     }
     return true;
+}
+
+bool group_snapshot_whole(const struct group_set *set)
+{
+    return set->cut->sum == set->cut->hash;
 }
 
 void group_snapshot_end(struct group_set *set)

@@ -339,6 +339,7 @@ struct apply_context {
     const struct wire_record *schema; /* of that record */
     struct arena *scratch;
 };
+uint64_t record_hash(struct record record); /* apply.c */
 static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, uint64_t new_hash)
 {
     set->hash += new_hash - old_hash;
