@@ -167,6 +167,7 @@ struct coord_stats {
     uint64_t cuts, cuts_lost;
     uint64_t offices_given_up;                                   /* shards handed over because shard 0, and with it the catalogue, was out of reach */
     uint64_t beats, beats_moved, beats_let_go, beats_refused;    /* held; asked again because their group moved; let go for what followed; too many were held */
+    uint64_t causes[GROUP_CAUSE_COUNT];                         /* why groups rebalance: decisions, by enum group_cause */
     uint64_t parked, queued, timers, jobs_running, jobs_queued, creations_running, cuts_open, beats_held;
 };
 void coord_stats(const struct coord *c, struct coord_stats *ret);

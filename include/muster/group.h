@@ -91,6 +91,9 @@ struct group_settings {
     } adaptive;
     int64_t max_groups, max_members;             /* budgets of a shard, checked by decide at admission only */
     int64_t max_state_bytes;
+    /* The history of rebalances, kept from feature level 2 on. */
+    int32_t history_max_entries;                 /* muster.group.history.max.entries: rebalances of a group; 0: none is recorded */
+    int64_t history_max_bytes;                   /* muster.group.history.max.bytes, a shard's share: beyond it a group keeps its newest one alone; 0: no bound */
     int64_t reserved_groups, reserved_members, reserved_bytes;   /* what decisions in flight will take; coord keeps count */
 };
 
@@ -113,6 +116,7 @@ enum group_op_kind {
     GROUP_STREAMS_DESCRIPTION, /* struct streams_group_topology_description_update_request */
     GROUP_CONSUMER_HEARTBEAT, /* struct consumer_group_heartbeat_request */
     GROUP_CONSUMER_DESCRIBE, /* NULL: the group of group_id */
+    GROUP_HISTORY,           /* NULL: the group of group_id */
     /* Not from clients. */
     GROUP_TIMER,             /* `timer` fired */
     GROUP_TAKEOVER,          /* this node has become the group's coordinator: drop what no client can know of */
@@ -203,6 +207,34 @@ struct topics_created { struct str failure; };   /* null: all are there; else "n
 
 /* ---- what decide says ------------------------------------------------------------------------------------------------- */
 
+/* Why a group rebalances. The numbers are in records; the names are what metrics and people see. */
+#define GROUP_CAUSES(X)                                                              \
+    X(OTHER, 0, "other")                                                             \
+    X(JOINED, 1, "member_joined")                                                    \
+    X(LEFT, 2, "member_left")                                                        \
+    X(EXPIRED, 3, "session_expired")                                                 \
+    X(REBALANCE_TIMEOUT, 4, "rebalance_timeout")     /* it did not rejoin in time */ \
+    X(SYNC_TIMEOUT, 5, "sync_timeout")               /* it did not sync in time */   \
+    X(REVOCATION_TIMEOUT, 6, "revocation_timeout")   /* it did not give up in time */ \
+    X(SUBSCRIPTION, 7, "subscription_changed")                                       \
+    X(LEADER, 8, "leader_rejoined")                  /* how a classic leader asks */ \
+    X(REPLACED, 9, "static_member_replaced")                                         \
+    X(TOPICS, 10, "topics_changed")                                                  \
+    X(TOPOLOGY, 11, "topology_changed")                                              \
+    X(CONFIGS, 12, "configs_changed")                                                \
+    X(WARMED_UP, 13, "warmup_done")                                                  \
+    X(CONVERTED, 14, "group_converted")              /* to another protocol */       \
+    X(COORDINATOR, 15, "coordinator_moved")          /* joins that waited are lost */\
+    X(ADMIN, 16, "admin")                                                            \
+    X(MEMBER, 17, "member_changed")                  /* but for its subscription */
+enum group_cause {
+#define X(name, number, text) GROUP_CAUSE_##name = number,
+    GROUP_CAUSES(X)
+#undef X
+    GROUP_CAUSE_COUNT
+};
+const char *group_cause_name(int cause);                  /* "member_joined"; "other" for a number that this program does not know */
+
 enum group_verdict {
     GROUP_ANSWER,            /* `answer` goes out when the records (if any) are applied, else after the turn's confirmation round */
     GROUP_WAIT,              /* the request is parked; after apply, and whenever group_phase() moves, it is asked again with `waiting` */
@@ -222,6 +254,7 @@ struct group_out {
                                                     there may be work to do (group_work_phase()); then the request is decided again. 0: it leaves */
     const char *rule;                            /* the rule that fired: "join: new member", "heartbeat: stale generation"; static text */
     struct str reason;                           /* the client's own reason, where it gave one */
+    uint32_t causes;                             /* why the group moves: a bit for each enum group_cause; 0: it does not */
     struct group_timer_wish *timers;             /* armed when the records are applied, or at once without records; in the arena */
     size_t timer_count;
     bool assign;                                 /* the group's assignor is due: run a GROUP_JOB_ASSIGN on the state as it is once the records are applied */
@@ -279,7 +312,7 @@ int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the n
 int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */
 uint64_t group_set_catalog_index(const struct group_set *set);   /* shard 0: index of the newest entry that changed topics or configs */
 
-struct group_set_counts { int64_t groups, members, pending, offsets, topics, bytes; };      /* pending: member ids that have yet to join (KIP-394) */
+struct group_set_counts { int64_t groups, members, pending, offsets, topics, bytes, history_records, history_bytes; };      /* pending: member ids that have yet to join (KIP-394) */
 void group_set_counts(const struct group_set *set, struct group_set_counts *ret);
 
 /* The timers a new coordinator arms: every one in full. catalog: shard 0's state as applied here, for group configs; clock_ms: the shard clock. */

@@ -50,6 +50,7 @@ const struct api_row api_rows[] = {
     {API_KEY_ALTER_GROUP_OFFSETS, false, api_alter_group_offsets},
     {API_KEY_READ_SHARD, false, api_read_shard},
     {API_KEY_READ_FOLDER, false, api_read_folder},
+    {API_KEY_GROUP_HISTORY, false, api_group_history},
 };
 const size_t api_row_count = COUNT_OF(api_rows);
 _Static_assert(COUNT_OF(api_rows) <= 64, "struct api_stats counts by row");

@@ -255,7 +255,7 @@ api_handler api_api_versions, api_metadata, api_find_coordinator, api_join_group
     api_list_offsets, api_fetch, api_offset_for_leader_epoch, api_produce, api_cluster_status, api_log_read, api_transfer_shard,
     api_streams_group_heartbeat, api_streams_group_describe, api_streams_group_topology_description_update, api_streams_group_initialize,
     api_streams_group_topology, api_change_member, api_cluster_members, api_upgrade_cluster, api_consumer_group_heartbeat,
-    api_consumer_group_describe, api_read_folder, api_alter_group_offsets, api_read_shard;
+    api_consumer_group_describe, api_read_folder, api_alter_group_offsets, api_read_shard, api_group_history;
 /* A version of ApiVersions that this server does not know: the one case in which a client gets an answer all the same. */
 void api_versions_unsupported(struct api_request *r);
 bool api_versions_header_is_whole(struct bytes frame);

@@ -116,6 +116,12 @@ void turn_join(struct shard *s, struct gate *g, struct coord_request *r)
     request_list_add(&turn_flight(&s->turn)->requests, r);
 }
 
+static void count_causes(struct coord_stats *stats, uint32_t causes)
+{
+    for (int cause = 0; causes != 0 && cause < GROUP_CAUSE_COUNT; cause++)
+        stats->causes[cause] += causes >> cause & 1;
+}
+
 void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
 {
     struct turn *t = &s->turn;
@@ -138,6 +144,7 @@ void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const st
     s->reserved_bytes += (int64_t)out->records.bytes;
     s->reserved_members += op_adds_member(&r->op);
     s->coord->stats.records += out->records.len;
+    count_causes(&s->coord->stats, out->causes);
     turn_join(s, g, r);
 }
 

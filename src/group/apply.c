@@ -1,4 +1,5 @@
 /* apply.c: from an entry's bytes to changes of the state. Decides nothing. */
+#include "history/history.h"
 #include "modern/modern.h"
 
 const struct modern_kind *modern_kind_of(int16_t record_type)
@@ -26,6 +27,11 @@ const struct modern_kind *modern_kind_of(int16_t record_type)
     }
 }
 
+static bool is_history(int16_t type)
+{
+    return type >= RECORD_GROUP_REBALANCE && type <= RECORD_GROUP_REBALANCE_MOVES;
+}
+
 /* The group a record belongs to; false for records of the catalogue and of the shard. */
 static bool group_of_record(const struct wire_decoded_record *r, struct str *ret)
 {
@@ -48,7 +54,7 @@ static bool group_of_record(const struct wire_decoded_record *r, struct str *ret
     default:
         break;
     }
-    if (modern_kind_of(r->schema->type) != NULL) {
+    if (modern_kind_of(r->schema->type) != NULL || is_history(r->schema->type)) {
         *ret = ((const struct consumer_group_metadata_key *)r->key)->group_id; /* all their keys begin with it */
         return true;
     }
@@ -162,6 +168,10 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
         (kind == &streams_kind ? dispatch_streams : dispatch_consumer)(c, r);
         return true;
     }
+    if (is_history(r->schema->type)) {
+        history_apply(c, r);
+        return true;
+    }
     switch (r->schema->type) {
     case RECORD_CLASSIC_GROUP:
         classic_apply_group(c, r->key, r->value);
@@ -206,7 +216,7 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
 /* Whether an overlay takes the record: it holds one group's members, never offsets. */
 static bool overlay_takes(int16_t type)
 {
-    return (type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID) || modern_kind_of(type) != NULL;
+    return (type >= RECORD_CLASSIC_GROUP && type <= RECORD_CLASSIC_PENDING_ID) || modern_kind_of(type) != NULL || is_history(type);
 }
 
 static bool apply_decoded(struct group_set *set, uint64_t index, struct record record, const struct wire_decoded_record *decoded,

@@ -1,6 +1,7 @@
 /* decide.c: from a request to whoever decides it. */
 #include "state.h"
 
+#include "history/history.h"
 #include "modern/job.h"
 
 #include <string.h>
@@ -100,6 +101,7 @@ static const struct op_row {
     [GROUP_STREAMS_DESCRIPTION] = {"streams_description", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, streams_decide_description},
     [GROUP_CONSUMER_HEARTBEAT] = {"consumer_heartbeat", GROUP_CLASS_MEMBERSHIP, NEEDS_CATALOG, consumer_decide_heartbeat},
     [GROUP_CONSUMER_DESCRIBE] = {"consumer_describe", GROUP_CLASS_READ, NEEDS_CATALOG, consumer_decide_describe},
+    [GROUP_HISTORY] = {"history", GROUP_CLASS_READ, NEEDS_NOTHING, history_show},
     [GROUP_TIMER] = {"timer", GROUP_CLASS_MEMBERSHIP, NEEDS_IT_IF_MODERN, decide_timer},
     [GROUP_TAKEOVER] = {"takeover", GROUP_CLASS_MEMBERSHIP, NEEDS_NOTHING, classic_decide_takeover},
     [GROUP_RETENTION] = {"retention", GROUP_CLASS_EXCLUSIVE, NEEDS_CATALOG, offsets_decide_retention},
@@ -174,6 +176,8 @@ static const struct wire_type *shows_state(enum group_op_kind kind)
         return wire_consumer_group_heartbeat_response.type;
     case GROUP_CONSUMER_DESCRIBE:
         return part_of(&wire_consumer_group_describe_response, "Groups");
+    case GROUP_HISTORY:
+        return wire_group_history_response.type;
     case CATALOG_CREATE_TOPICS:
         return wire_create_topics_response.type;
     case CATALOG_DELETE_TOPICS:
@@ -200,6 +204,7 @@ void group_decide(const struct group_set *set, const struct group_op *op, struct
     ret->rule = "";
     struct decision d = {.set = set, .op = op, .arena = arena, .out = ret};
     rows[op->kind].decide(&d);
+    history_decide(&d);
     MUSTER_CHECK((ret->verdict == GROUP_ANSWER) == (ret->answer != NULL));
     own_answer(&d);
 }

@@ -1,5 +1,6 @@
 /* overlay.c: a private copy of one group, for deciding several requests of a turn after one another. It shares the members (immutable, counted)
  * with its base and has no offsets; dropping it is the undo. */
+#include "history/history.h"
 #include "modern/modern.h"
 
 struct group_set *group_overlay_new(const struct group_set *base, struct str group_id)
@@ -20,6 +21,7 @@ struct group_set *group_overlay_new(const struct group_set *base, struct str gro
         classic_clone(overlay, copy, g);
         copy->consumer = modern_share(g->consumer);
         copy->streams = modern_share(g->streams);
+        copy->history = history_share(g->history);
     }
     overlay->counts = base->counts;
     return overlay;

@@ -168,6 +168,14 @@ static const void *refuse_streams_topology(const struct refusal *f)
     return answer;
 }
 
+static const void *refuse_history(const struct refusal *f)
+{
+    struct group_history_response *answer = ARENA_NEW(f->arena, struct group_history_response, 1);
+    wire_init(&wire_group_history_response, answer);
+    answer->error_code = f->error;
+    return answer;
+}
+
 static const void *refuse_streams_initialize(const struct refusal *f)
 {
     struct streams_group_initialize_response *answer = ARENA_NEW(f->arena, struct streams_group_initialize_response, 1);
@@ -420,6 +428,8 @@ static const void *refuse(const struct refusal *f)
         return refuse_consumer_heartbeat(f);
     case GROUP_CONSUMER_DESCRIBE:
         return refuse_consumer_describe(f);
+    case GROUP_HISTORY:
+        return refuse_history(f);
     default:
         return refuse_catalog(f);
     }

@@ -1,4 +1,5 @@
 /* set.c: the set of groups. Order comes from a tree, lookup from a table of chains beside it. */
+#include "history/history.h"
 #include "modern/modern.h"
 
 #include <string.h>
@@ -125,6 +126,7 @@ static void group_free(struct group_set *set, struct group *g)
     classic_free(set, g);
     modern_free(set, &g->consumer);
     modern_free(set, &g->streams);
+    history_free(set, g);
     if (set->base == NULL) {
         offsets_free(set, g);
     }
@@ -139,7 +141,8 @@ static void group_free(struct group_set *set, struct group *g)
 void group_remove_if_gone(struct group_set *set, struct group *g)
 {
     const struct classic *c = &g->classic;
-    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && g->consumer == NULL && g->streams == NULL) {
+    bool modern = g->consumer != NULL || g->streams != NULL;
+    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && !modern && g->history == NULL) {
         group_free(set, g);
     }
 }

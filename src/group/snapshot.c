@@ -2,13 +2,14 @@
  *
  * The live records are walked in the order of their places (below). What is changed ahead of the walk saves the record that was there first, so that the
  * walk gives back the state as of group_snapshot_begin() however long it takes; behind the walk nothing is saved. A group's revision is a record, too. */
+#include "history/history.h"
 #include "modern/modern.h"
 
 enum part { PART_CATALOG, PART_GROUPS };
-enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_CONSUMER, KIND_STREAMS, KIND_OFFSET };
+enum kind { KIND_REVISION, KIND_GROUP, KIND_MEMBER, KIND_PENDING, KIND_CONSUMER, KIND_STREAMS, KIND_HISTORY, KIND_OFFSET };
 
 /* Where a record stands: a catalogue key; or a group, and in it by kind, then by member id or topic, then by number (member 0, its assignment 1; partition).
- * Records of consumer groups and of streams groups are told apart by their keys. */
+ * Records of consumer groups, of streams groups and of histories are told apart by their keys. */
 struct place {
     enum part part;
     struct bytes key;
@@ -56,6 +57,9 @@ static int place_cmp(const struct place *a, const struct place *b)
     if (order == 0 && modern_of(a->kind) != NULL) {
         return modern_key_cmp(modern_of(a->kind), a->key, b->key);
     }
+    if (order == 0 && a->kind == KIND_HISTORY) {
+        return history_key_cmp(a->key, b->key);
+    }
     if (order == 0) {
         order = str_cmp(a->name, b->name);
     }
@@ -94,6 +98,11 @@ static struct place modern_place(struct str group, const struct modern_kind *kin
 {
     enum kind place_kind = kind == &streams_kind ? KIND_STREAMS : KIND_CONSUMER;
     return (struct place){.part = PART_GROUPS, .key = key, .group = group, .kind = place_kind, .name = STR_NULL};
+}
+
+static struct place history_place(struct str group, struct bytes key)
+{
+    return (struct place){.part = PART_GROUPS, .key = key, .group = group, .kind = KIND_HISTORY, .name = STR_NULL};
 }
 
 static struct place catalog_place(struct bytes key)
@@ -142,6 +151,8 @@ static bool live_record(const struct group_set *set, const struct place *p, stru
     case KIND_CONSUMER:
     case KIND_STREAMS:
         return modern_record(modern_of(p->kind), g, p->key, arena, ret);
+    case KIND_HISTORY:
+        return history_record_of(g, p->key, arena, ret);
     case KIND_OFFSET:
         return offset_record(g, p->name, p->number, arena, ret);
     }
@@ -184,6 +195,16 @@ static bool next_modern(const struct group *g, enum kind kind, const struct plac
     return true;
 }
 
+static bool next_history(const struct group *g, const struct place *after, struct arena *arena, struct place *ret)
+{
+    struct bytes key;
+    if (after->kind > KIND_HISTORY || !history_key_after(g, after->kind == KIND_HISTORY ? after->key : BYTES_NULL, arena, &key)) {
+        return false;
+    }
+    *ret = history_place(g->id, key);
+    return true;
+}
+
 static bool next_offset(const struct group *g, const struct place *after, struct place *ret)
 {
     bool inside = after->kind == KIND_OFFSET;
@@ -204,7 +225,7 @@ static bool next_in_group(const struct group *g, const struct place *after, stru
     }
     return (after->kind <= KIND_MEMBER && next_member(g, after, ret)) || (after->kind <= KIND_PENDING && next_pending(g, after, ret)) ||
            next_modern(g, KIND_CONSUMER, after, arena, ret) || next_modern(g, KIND_STREAMS, after, arena, ret) ||
-           next_offset(g, after, ret);
+           next_history(g, after, arena, ret) || next_offset(g, after, ret);
 }
 
 static bool next_live(const struct group_set *set, const struct snapshot_cut *cut, struct arena *arena, struct place *ret)
@@ -296,6 +317,11 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
         p = group_place(key->group, KIND_OFFSET, key->topic, key->partition);
         break;
     }
+    case RECORD_GROUP_REBALANCE:
+    case RECORD_GROUP_REBALANCE_CAUSE:
+    case RECORD_GROUP_REBALANCE_MOVES:
+        p = history_place(((const struct group_rebalance_key *)record->key)->group_id, raw.key);
+        break; /* all three keys begin with the group's id */
     case RECORD_TOPIC:
     case RECORD_TOPIC_DELETED:
     case RECORD_TOPIC_END:

@@ -278,6 +278,7 @@ struct group {
     struct offset_page **offsets; /* offsets/page.h: in order */
     int32_t page_count, page_capacity;
     int64_t offset_count;
+    struct history *history; /* history/history.h; NULL: nothing happened, or nothing is recorded */
 };
 RB_HEAD(group_tree, group);
 
@@ -427,8 +428,9 @@ struct decision {
     struct arena *arena;
     struct group_out *out;
     struct str *subscribed;
-    int32_t subscribed_count; /* classic_subscribed() fills these once, sorted */
-    int8_t subscribed_state;  /* 0 not read yet, 1 known, -1 cannot be read */
+    int32_t subscribed_count;    /* classic_subscribed() fills these once, sorted */
+    int8_t subscribed_state;     /* 0 not read yet, 1 known, -1 cannot be read */
+    struct history_notes *notes; /* history/history.h; NULL: nothing happened yet */
 };
 /* Nothing that is returned may point into the state: it changes before an answer leaves. Records are encoded, timer names copied, and group_decide() copies
  * what an answer shows; whoever adds a kind of answer that shows bytes of the state names it there (decide.c, shows_state). */

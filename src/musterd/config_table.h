@@ -256,6 +256,10 @@ INT64(max_members, "muster.max.members", 1000000, 1, 1000000000, DYNAMIC,
       "Members of all groups together, and ids given to members that have yet to join.")
 INT64(max_state_bytes, "muster.max.state.bytes", 8589934592, 1048576, 1125899906842624, DYNAMIC,
       "Memory that groups, members and offsets may take together.")
+INT32(group_history_max_entries, "muster.group.history.max.entries", 10, 0, 1000, NONE,
+      "Rebalances that the history of a group goes back ('muster groups history'). 0: none is recorded.")
+INT64(group_history_max_bytes, "muster.group.history.max.bytes", 268435456, 1048576, 1125899906842624, NONE,
+      "Memory that the histories of all groups may take. Beyond it a group keeps nothing but its newest rebalance.")
 
 SECTION(consensus, "Consensus")
 

@@ -30,6 +30,7 @@ static const struct row rows[] = {
     {"muster.max.groups", AT(groups), NOWHERE},
     {"muster.max.members", AT(members), NOWHERE},
     {"muster.max.state.bytes", AT(state_bytes), NOWHERE},
+    {"muster.group.history.max.bytes", AT(history_bytes), NOWHERE},
     {"muster.max.topics", AT(topics), NOWHERE},
     {"muster.entry.max.bytes", NOWHERE, AT(coord.too_large)},
     {"muster.jobs.max", AT(coord.jobs_running), NOWHERE},

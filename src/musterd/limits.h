@@ -18,8 +18,8 @@ struct limits_view {
     struct core_stats core;
     struct store_stats store;
     uint64_t lag_ms;
-    uint64_t peer_queued_bytes, peer_dropped;      /* of the peer for which most waits; messages to all of them */
-    uint64_t groups, members, topics, state_bytes; /* of all shards, as this node has applied them */
+    uint64_t peer_queued_bytes, peer_dropped;                     /* of the peer for which most waits; messages to all of them */
+    uint64_t groups, members, topics, state_bytes, history_bytes; /* of all shards, as this node has applied them */
 };
 
 /* muster_limit: needs no node. */

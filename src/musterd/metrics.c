@@ -227,6 +227,11 @@ static uint64_t shard_offsets(const struct shard_view *v)
     return (uint64_t)v->counts.offsets;
 }
 
+static uint64_t shard_history(const struct shard_view *v)
+{
+    return (uint64_t)v->counts.history_records;
+}
+
 static uint64_t shard_bytes(const struct shard_view *v)
 {
     return (uint64_t)v->counts.bytes;
@@ -345,6 +350,17 @@ static void read_view(struct server *s, struct limits_view *ret)
         ret->members += (uint64_t)(counts.members + counts.pending);
         ret->topics += (uint64_t)counts.topics;
         ret->state_bytes += (uint64_t)counts.bytes;
+        ret->history_bytes += (uint64_t)counts.history_bytes;
+    }
+}
+
+/* Each decision counts once for each cause: a member that joins a group while it rebalances anyway, too. */
+static void put_causes(const struct coord_stats *stats, struct buf *out)
+{
+    static const char name[] = "muster_group_rebalance_causes";
+    ops_metric(out, name, OPS_COUNTER, "Why groups that this node coordinates rebalanced, by cause.");
+    for (int cause = 0; cause < GROUP_CAUSE_COUNT; cause++) {
+        ops_value(out, name, "cause", str_of(group_cause_name(cause)), stats->causes[cause]);
     }
 }
 
@@ -369,7 +385,9 @@ static void put_node(struct server *s, struct buf *out)
     put_shards(s, out, "muster_shard_members", "Members of groups.", shard_members);
     put_shards(s, out, "muster_shard_offsets", "Committed offsets.", shard_offsets);
     put_shards(s, out, "muster_shard_state_bytes", "Memory of the shard's state.", shard_bytes);
+    put_shards(s, out, "muster_shard_history_records", "Records of the histories of the shard's groups.", shard_history);
     put_groups(s, out);
+    put_causes(&view.coord, out);
     metrics_put_etcd(s, out);
     metrics_put_kafka(s, out);
 }

@@ -94,6 +94,8 @@ void settings_group(const struct config *c, size_t node_count, struct group_sett
         .max_groups = share(c->max_groups, c->shards),
         .max_members = share(c->max_members, c->shards),
         .max_state_bytes = share(c->max_state_bytes, c->shards),
+        .history_max_entries = c->group_history_max_entries,
+        .history_max_bytes = share(c->group_history_max_bytes, c->shards),
     };
 }
 

@@ -41,7 +41,7 @@ def old_program(test, cluster, node):
         done = subprocess.run([str(test.bin / "musterd"), "--config", str(cluster.properties(node))], stdout=out, stderr=out, timeout=30, check=False)
     check_equal(done.returncode, VERSION, "exit status of the old program")
     said = cluster.log(node)[before:]
-    check("version_too_old" in said and "raised to feature level 2" in said and "knows levels up to 1" in said, f"what it says: {said[-600:]}")
+    check("version_too_old" in said and "raised to feature level 3" in said and "knows levels up to 2" in said, f"what it says: {said[-600:]}")
     say(f"the old program ends with {VERSION}: {said.split('text=')[1].split('hint=')[0].strip()}")
 
 
@@ -50,20 +50,22 @@ def run(test):
     cluster = test.cluster().start()
     world = World(cluster.addresses())
     committers, _, member_groups = prepare(cluster, world)
-    until("all have said which level they know", lambda: list(levels(cluster).values()) == [1, 1, 1], 20)
+    until("all have said which level they know", lambda: list(levels(cluster).values()) == [2, 2, 2], 20)
     code, out, _ = upgrade(cluster)
-    check(code == 0 and "level is 1" in out, f"an upgrade of nothing: {out}")
+    check(code == 0 and "from 1 to 2" in out, f"what the programs know already: {out}")
+    code, out, _ = upgrade(cluster)
+    check(code == 0 and "level is 2" in out, f"an upgrade of nothing: {out}")
     for node in cluster.numbers():
         meanwhile(world, lambda n=node: restart(test, cluster, n, newer))
-        until(f"node {node} says that it knows level 2", lambda n=node: levels(cluster)[n] == 2, 20)
+        until(f"node {node} says that it knows level 3", lambda n=node: levels(cluster)[n] == 3, 20)
         say(f"node {node} runs the new program: levels {levels(cluster)}")
         if node < 3:
-            code, _, err = upgrade(cluster, "--level", "2")
+            code, _, err = upgrade(cluster, "--level", "3")
             check(code == 1 and "upgrade it first" in err, f"an upgrade too early: {err}")
-    check(upgrade(cluster, "--dry-run")[1].startswith("The feature level can be raised from 1 to 2"), "what a dry run says")
-    check_equal(cluster.members()["featureLevel"], 1, "level before the upgrade")
+    check(upgrade(cluster, "--dry-run")[1].startswith("The feature level can be raised from 2 to 3"), "what a dry run says")
+    check_equal(cluster.members()["featureLevel"], 2, "level before the upgrade")
     code, out, err = meanwhile(world, lambda: upgrade(cluster))
-    check(code == 0 and "from 1 to 2" in out, f"the upgrade: {out}{err}")
+    check(code == 0 and "from 2 to 3" in out, f"the upgrade: {out}{err}")
     say(out.strip())
     meanwhile(world, lambda: old_program(test, cluster, 3))
     meanwhile(world, lambda: restart(test, cluster, 3, newer))

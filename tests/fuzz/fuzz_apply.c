@@ -4,6 +4,7 @@
  * in any order and with any numbers, and asks for decisions between them, some of them on an overlay beside its base, and with a snapshot under way now and then.
  * What a snapshot holds must restore to the hash of the state at its beginning. */
 #include "consumer_records.h"
+#include "history_records.h"
 #include "machine.h"
 #include "streams_records.h"
 
@@ -144,9 +145,15 @@ static void make_streams(struct machine *m)
     machine_apply(m, draw_streams_record(&m->draw));
 }
 
+static void make_history(struct machine *m)
+{
+    machine_apply(m, draw_history_record(&m->draw));
+}
+
 static struct record draw_modern(struct machine *m)
 {
-    return next_byte(m) % 2 == 0 ? draw_streams_record(&m->draw) : draw_consumer_record(&m->draw);
+    static struct record (*const draws[])(struct record_draw * d) = {draw_streams_record, draw_consumer_record, draw_history_record};
+    return draws[next_byte(m) % COUNT_OF(draws)](&m->draw);
 }
 
 /* Records on an overlay do nothing to its base. */
@@ -235,7 +242,8 @@ static void ask_timer(struct machine *m)
 
 static void ask_sweep(struct machine *m)
 {
-    static const enum group_op_kind kinds[] = {GROUP_TAKEOVER, GROUP_RETENTION, GROUP_TOPICS_CHANGED, GROUP_DESCRIBE, GROUP_DELETE};
+    static const enum group_op_kind kinds[] = {GROUP_TAKEOVER, GROUP_RETENTION, GROUP_TOPICS_CHANGED,
+                                               GROUP_DESCRIBE, GROUP_DELETE,    GROUP_HISTORY};
     ask(m, &(struct group_op){.kind = kinds[next_byte(m) % COUNT_OF(kinds)], .group_id = classic_group(m)});
 }
 
@@ -245,7 +253,7 @@ static void run_program(struct machine *m)
 {
     static machine_step *const steps[] = {make_group,   make_member,  make_assignment, make_pending, make_offset, make_topic,
                                           ask_join,     ask_sync,     ask_leave,       ask_commit,   ask_timer,   ask_sweep,
-                                          make_streams, make_streams, make_consumer,   overlay,      step_cut};
+                                          make_streams, make_streams, make_consumer,   overlay,      step_cut,    make_history};
     machine_run(m, steps, COUNT_OF(steps));
 }
 

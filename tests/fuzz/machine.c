@@ -209,6 +209,16 @@ void step_cut(struct machine *m)
 
 /* ---- life ----------------------------------------------------------------------------------------------------------------------------- */
 
+/* Everything that the program knows is written, the histories of groups, too. */
+static void machine_raise_level(struct machine *m)
+{
+    struct feature_level_key key = {STR("feature.level")};
+    struct feature_level_value value;
+    wire_init(&wire_feature_level_value, &value);
+    value.level = group_feature_level;
+    machine_apply_catalog(m, wire_record_encode(RECORD_FEATURE_LEVEL, &key, 0, &value, &m->arena));
+}
+
 void machine_begin(struct machine *m, const uint8_t *data, size_t size, uint32_t shard)
 {
     *m = (struct machine){.at = data, .left = size};
@@ -217,6 +227,7 @@ void machine_begin(struct machine *m, const uint8_t *data, size_t size, uint32_t
     m->settings = group_defaults();
     arena_init(&m->arena, 0);
     catalog_topics(m->shard0, &m->topics);
+    machine_raise_level(m);
     m->draw = (struct record_draw){.ctx = m, .below = draw_below, .arena = &m->arena, .groups = 2, .members = 3};
 }
 

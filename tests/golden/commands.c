@@ -752,6 +752,8 @@ static const struct {
     {"description", command_description, true},
     {"streams-describe", command_streams_describe, true},
     {"streams-topology", command_streams_topology, true},
+    {"history", command_history, true},
+    {"level", command_level, false},
     {"config", command_config, false},
     {"begin", command_begin, false},
     {"finish", command_finish, false},

@@ -25,6 +25,8 @@
  *     A: description group=orders epoch=0 nodes=src:1:in           StreamsGroupTopologyDescriptionUpdate; streams_out.c. member= global= pad=
  *     A: streams-describe group=orders description=1               StreamsGroupDescribe
  *     A: streams-topology group=orders                             StreamsGroupTopology
+ *     A: history group=orders                                      GroupHistory
+ *     level 2                                                      the feature level that decisions are shown
  *     begin assign group=orders | begin resolve | finish           a job runs; what it found is brought back
  *     created group=orders failure=none                            topics that were wished for have been made (or why they could not)
  *     made group=orders failure=none                               the same for requests that wait for them

@@ -18,6 +18,8 @@ static void set_one(struct group_settings *s, const char *name, int32_t n)
         {"max_members", NULL, &s->max_members, NULL},
         {"max_bytes", NULL, &s->max_state_bytes, NULL},
         {"retention", NULL, &s->offsets_retention_ms, NULL},
+        {"history", &s->history_max_entries, NULL, NULL},
+        {"history_bytes", NULL, &s->history_max_bytes, NULL},
         {"owned_only", NULL, NULL, &s->commit_owned_only},
         {"rebalance_on_partition_change", NULL, NULL, &s->rebalance_on_partition_change},
         {"adaptive", NULL, NULL, &s->adaptive.enabled},

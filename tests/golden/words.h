@@ -65,4 +65,8 @@ void command_streams_describe(struct golden *g, const struct words *w);
 void command_streams_topology(struct golden *g, const struct words *w);
 void command_description(struct golden *g, const struct words *w);
 
+/* history.c */
+void command_level(struct golden *g, const struct words *w);
+void command_history(struct golden *g, const struct words *w);
+
 #endif

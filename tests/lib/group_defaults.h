@@ -71,6 +71,7 @@ static inline struct group_settings group_defaults(void)
         .default_replication_factor = 1,
         .max_partitions_per_topic = 100000,
         .max_topics = 100000,
+        .history_max_entries = 10,
         .node_count = 3,
         .streams = streams_defaults(),
         .consumer = consumer_defaults(),

@@ -345,6 +345,77 @@ static void check_snapshot(struct world *w)
     group_set_free(copy);
 }
 
+/* ---- the history is what happened ------------------------------------------------------------------------------------------------------- */
+
+static bool one_of(struct str state, const char *a, const char *b, const char *c, const char *d)
+{
+    return str_eq(state, str_of(a)) || str_eq(state, str_of(b)) || str_eq(state, str_of(c)) || str_eq(state, str_of(d));
+}
+
+static void check_rebalance(const struct group_history_response_rebalance *r, const struct group_history_response_rebalance *before)
+{
+    int32_t all = 0;
+    for (int32_t i = 0; i < r->counts.len; i++) {
+        all += r->counts.v[i].count;
+    }
+    bool shown = r->causes.len == (all < 8 ? all : 8);
+    for (int32_t i = 0; i < r->causes.len; i++) {
+        shown = shown && r->causes.v[i].number == i && r->causes.v[i].clock_ms >= r->began_clock_ms;
+    }
+    if (all == 0 || !shown) {
+        fail("a rebalance without its causes");
+    }
+    bool ended = r->settled_clock_ms < 0 || (r->settled_clock_ms >= r->began_clock_ms && r->settled_clock_ms >= r->prepared_clock_ms);
+    if (!ended || (before != NULL && (before->rebalance + 1 != r->rebalance || before->settled_clock_ms < 0))) {
+        fail("rebalances that do not follow one another");
+    }
+}
+
+/* A rebalance goes on exactly while the group is not settled (but for a static member that was away for a moment: it moves nothing), each has a cause, and only so
+ * many are kept. */
+static void check_history(struct world *w)
+{
+    struct arena arena;
+    arena_init(&arena, 0);
+    for (struct str id = group_set_next(w->set, STR_NULL); w->check && !str_is_null(id); id = group_set_next(w->set, id)) {
+        struct group_op op = {.kind = GROUP_HISTORY, .api_key = -1, .group_id = id};
+        struct group_out out;
+        op_fill(w, &op);
+        group_decide(w->set, &op, &arena, &out);
+        const struct group_history_response *h = out.answer;
+        for (int32_t i = 0; i < h->rebalances.len; i++) {
+            check_rebalance(&h->rebalances.v[i], i > 0 ? &h->rebalances.v[i - 1] : NULL);
+        }
+        bool open = h->rebalances.len > 0 && h->rebalances.v[h->rebalances.len - 1].settled_clock_ms < 0;
+        bool moves = one_of(h->group_state, "PreparingRebalance", "CompletingRebalance", "Assigning", "Assigning");
+        bool rests = one_of(h->group_state, "Stable", "Empty", "Dead", "Dead");
+        if ((open && rests) || (!open && moves && w->history_whole)) {
+            fail("the history says something else than the group's state");
+        }
+        if (w->history_whole && h->rebalances.len > w->settings.history_max_entries) {
+            fail("the history is too long");
+        }
+        arena_clear(&arena);
+    }
+    arena_fini(&arena);
+}
+
+void world_level(struct world *w, int16_t level)
+{
+    struct feature_level_key key = {STR("feature.level")};
+    struct feature_level_value value;
+    struct group_set_counts counts;
+    wire_init(&wire_feature_level_value, &value);
+    value.level = level;
+    struct record record = wire_record_encode(RECORD_FEATURE_LEVEL, &key, 0, &value, &w->scratch);
+    if (!group_apply(w->shard0, ++w->index, record, &w->scratch)) {
+        fail("the feature level cannot be applied");
+    }
+    group_set_counts(w->set, &counts);
+    w->history_whole = level >= 2 && counts.groups == 0;
+    arena_clear(&w->scratch);
+}
+
 static struct str group_of(const struct group_op *op)
 {
     return op->group_id;
@@ -374,6 +445,7 @@ static void apply_entry(struct world *w, struct str group_id, const struct recor
     arena_clear(&w->scratch);
     arena_fini(&arena);
     check_snapshot(w);
+    check_history(w);
 }
 
 /* Keys of a group's records begin with its id. */

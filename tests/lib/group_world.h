@@ -46,7 +46,8 @@ struct world {
     struct world_request *requests; /* that wait, oldest first */
     struct world_request *making;   /* that wait for topics, oldest first */
     bool hold;                      /* requests that wait are not asked again until it is lifted */
-    bool check;                     /* overlay and snapshot checks at each step (on by default) */
+    bool check;         /* overlay and snapshot checks at each step (on by default), and that the history is as the groups are */
+    bool history_whole; /* it was recorded from the beginning */
     int64_t decisions, entries;
 };
 
@@ -85,7 +86,8 @@ bool world_timer_at(const struct world *w, int n, struct group_timer *ret, int64
 /* A job of the group that has run; NULL when there is nothing to do. Its result is brought back with GROUP_JOB_DONE. */
 struct group_job *world_job(struct world *w, struct str group_id, enum group_job_kind kind);
 void world_group_config(struct world *w, struct str group_id, struct str name, struct str value); /* value null: unset */
-void world_topic_set(struct world *w, const char *name, int32_t partitions);                      /* made, grown; partitions 0: deleted */
+void world_level(struct world *w, int16_t level);                            /* the cluster's feature level, 1 to begin with */
+void world_topic_set(struct world *w, const char *name, int32_t partitions); /* made, grown; partitions 0: deleted */
 /* A snapshot of the set in slices of `budget` bytes, restored into a new set. NULL when that fails. */
 struct group_set *world_restored(struct world *w, struct pool *pool, size_t budget);
 

@@ -25,6 +25,7 @@ void classic_draft_open(struct draft *t, struct decision *d, const struct group 
 
 void classic_draft_close(struct draft *t)
 {
+    classic_note_phase(t);
     if (!t->changed && !t->moved) {
         return;
     }
@@ -95,7 +96,7 @@ static bool syncing(const struct draft *t)
     return t->state == CLASSIC_COMPLETING || t->state == CLASSIC_STABLE;
 }
 
-void classic_draft_remove(struct draft *t, int32_t place)
+void classic_draft_remove(struct draft *t, int32_t place, enum group_cause cause)
 {
     MUSTER_CHECK(place >= 0 && place < t->c->member_count && classic_draft_has(t, place));
     const struct classic_member *m = t->c->members[place];
@@ -103,6 +104,7 @@ void classic_draft_remove(struct draft *t, int32_t place)
         t->gone = ARENA_NEW(t->d->arena, bool, t->c->member_count);
     }
     t->gone[place] = true;
+    classic_note_removal(t, cause, m);
     t->member_count--;
     t->joined_count -= joined(t, m) ? 1 : 0;
     struct classic_member_key key = {.group_id = t->d->op->group_id, .member_id = m->member_id};
@@ -228,7 +230,7 @@ static void drop_absent(struct draft *t)
     for (int32_t i = 0; i < t->c->member_count; i++) {
         const struct classic_member *m = t->c->members[i];
         if (classic_draft_has(t, i) && !joined(t, m) && str_is_null(m->instance_id)) {
-            classic_draft_remove(t, i);
+            classic_draft_remove(t, i, GROUP_CAUSE_REBALANCE_TIMEOUT);
         }
     }
 }

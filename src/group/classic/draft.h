@@ -7,6 +7,7 @@
 #define MUSTER_CLASSIC_DRAFT_H
 
 #include "../errors.h"
+#include "../history/history.h"
 #include "members.h"
 #include "rules.h"
 
@@ -36,7 +37,7 @@ bool classic_draft_all_joined(const struct draft *t);         /* no pending id e
 /* The first rebalance of an empty group: it is not complete when all have joined, but when its delay is over. */
 bool classic_draft_initial(const struct draft *t);
 
-void classic_draft_remove(struct draft *t, int32_t place);
+void classic_draft_remove(struct draft *t, int32_t place, enum group_cause cause);
 void classic_draft_remove_pending(struct draft *t, struct str member_id);
 /* m lives in the arena. place: of the member of that id; -1: a new one. At most one in a draft. */
 void classic_draft_put(struct draft *t, const struct classic_member *m, int32_t place);
@@ -50,6 +51,12 @@ void classic_draft_stable(struct draft *t);
 /* Begins a rebalance where the state allows, else completes the one there is if all have joined and it is not the initial one. */
 void classic_draft_rebalance(struct draft *t);
 void classic_draft_complete_if_joined(struct draft *t);
+
+/* history.c: what happens to the group, for its history. */
+void classic_note(const struct draft *t, enum group_cause cause, const struct classic_member *m, int32_t timeout_ms);
+void classic_note_removal(const struct draft *t, enum group_cause cause, const struct classic_member *m);
+void classic_note_phase(const struct draft *t);                                                            /* when the draft is closed */
+void classic_note_assignments(struct decision *d, const struct group *g, const struct bytes *assignments); /* by place; of the leader */
 
 void classic_draft_session(struct draft *t, const struct classic_member *m); /* wishes for its session timer, in full */
 

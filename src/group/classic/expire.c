@@ -37,7 +37,7 @@ static void session(struct draft *t)
         done(t, RULE(SESSION_WAITING));
         return;
     }
-    classic_draft_remove(t, place);
+    classic_draft_remove(t, place, GROUP_CAUSE_EXPIRED);
     after_removal(t);
     done(t, waiting ? RULE(SESSION_NEW_MEMBER) : RULE(SESSION_EXPIRED));
 }
@@ -69,7 +69,7 @@ static void sync_timer(struct draft *t)
         done(t, RULE(SYNC_TIMER_MOOT));
         return;
     }
-    classic_draft_remove(t, place);
+    classic_draft_remove(t, place, GROUP_CAUSE_SYNC_TIMEOUT);
     classic_draft_rebalance(t);
     done(t, RULE(SYNC_TIMER_EXPIRED));
 }
@@ -145,7 +145,7 @@ void classic_decide_takeover(struct decision *d)
     for (int32_t i = 0; t.state == CLASSIC_PREPARING && i < t.c->member_count; i++) {
         const struct classic_member *m = t.c->members[i];
         if (member_joined(t.c, m) && !m->id_delivered) {
-            classic_draft_remove(&t, i);
+            classic_draft_remove(&t, i, GROUP_CAUSE_COORDINATOR);
             dropped = true;
         }
     }
@@ -167,6 +167,7 @@ void classic_decide_topics_changed(struct decision *d)
     bool changed = watched && c->topics_hash != classic_topics_hash(d, c->protocol_type, c->protocol_name,
                                                                     (const struct classic_member *const *)c->members, c->member_count);
     if (changed) {
+        classic_note(&t, GROUP_CAUSE_TOPICS, NULL, -1);
         classic_draft_prepare(&t);
     }
     done(&t, changed ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));

@@ -176,6 +176,7 @@ static void add_member(struct draft *t, struct str member_id, bool id_delivered,
         t->leader = member_id;
         t->changed = true;
     }
+    classic_note(t, GROUP_CAUSE_JOINED, m, -1);
     classic_draft_put(t, m, -1);
     arm_first_join(t, m);
     classic_draft_rebalance(t);
@@ -218,7 +219,7 @@ static struct classic_member *replace_member(struct draft *t, int32_t place, boo
     struct classic_member *m = member_updated(d, old, generation);
     m->member_id = fresh_member_id(d);
     m->id_delivered = false;
-    classic_draft_remove(t, place);
+    classic_draft_remove(t, place, GROUP_CAUSE_REPLACED);
     classic_draft_put(t, m, -1);
     copy_assignment(d, old, m->member_id);
     if (str_eq(t->leader, old->member_id)) {
@@ -295,6 +296,9 @@ static void join_new(struct draft *t, bool group_is_new)
 
 static void rejoin(struct draft *t, const struct classic_member *m, const char *rule)
 {
+    if (rule != RULE(JOIN_REJOIN)) {
+        classic_note(t, rule == RULE(JOIN_LEADER) ? GROUP_CAUSE_LEADER : GROUP_CAUSE_SUBSCRIPTION, m, -1);
+    }
     bool found;
     classic_draft_put(t, member_updated(t->d, m, next_generation(t->generation)), members_place(t->c, m->member_id, &found));
     classic_draft_rebalance(t);
@@ -377,7 +381,7 @@ static void refuse_full(struct draft *t)
     bool found;
     int32_t place = members_place(t->c, member_id, &found);
     if (found) {
-        classic_draft_remove(t, place);
+        classic_draft_remove(t, place, GROUP_CAUSE_OTHER);
     }
     pending_place(t->c, member_id, &found);
     if (found) {

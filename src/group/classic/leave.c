@@ -40,17 +40,23 @@ static bool still_pending(const struct draft *t, const struct leave_group_reques
     return pending;
 }
 
-static int16_t leave_by_instance(struct draft *t, struct str instance_id)
+static void leave(struct draft *t, int32_t place, struct str reason)
+{
+    classic_draft_remove(t, place, history_leave_cause(t->d, t->c->members[place]->client_id, reason));
+    history_reason(t->d, reason);
+}
+
+static int16_t leave_by_instance(struct draft *t, struct str instance_id, struct str reason)
 {
     int32_t place = str_is_null(instance_id) ? -1 : members_by_instance(t->c, instance_id);
     if (place < 0 || !classic_draft_has(t, place)) {
         return KAFKA_UNKNOWN_MEMBER_ID;
     }
-    classic_draft_remove(t, place);
+    leave(t, place, reason);
     return KAFKA_NONE;
 }
 
-static int16_t leave_by_id(struct draft *t, struct str member_id, struct str instance_id)
+static int16_t leave_by_id(struct draft *t, struct str member_id, struct str instance_id, struct str reason)
 {
     const struct classic_member *m;
     int16_t error = classic_check_member(t->c, member_id, instance_id, &m);
@@ -63,7 +69,7 @@ static int16_t leave_by_id(struct draft *t, struct str member_id, struct str ins
         error = KAFKA_UNKNOWN_MEMBER_ID;
     }
     if (error == KAFKA_NONE) {
-        classic_draft_remove(t, place);
+        leave(t, place, reason);
     }
     return error;
 }
@@ -72,13 +78,20 @@ static int16_t leave_one(struct draft *t, const struct leave_group_request_membe
 {
     const struct leave_group_request_member_identity *who = &all->v[at];
     if (str_is_empty(who->member_id)) {
-        return leave_by_instance(t, who->group_instance_id);
+        return leave_by_instance(t, who->group_instance_id, who->reason);
     }
     if (still_pending(t, all, at)) {
+        classic_note(t, GROUP_CAUSE_LEFT,
+                     &(struct classic_member){.member_id = who->member_id,
+                                              .instance_id = STR_NULL,
+                                              .client_id = t->d->op->caller.client_id,
+                                              .client_host = t->d->op->caller.host},
+                     -1);
+        history_reason(t->d, who->reason);
         classic_draft_remove_pending(t, who->member_id);
         return KAFKA_NONE;
     }
-    return leave_by_id(t, who->member_id, who->group_instance_id);
+    return leave_by_id(t, who->member_id, who->group_instance_id, who->reason);
 }
 
 /* Everyone by itself; returns how many left. */
@@ -144,7 +157,7 @@ int32_t classic_fence(struct decision *d, const struct group *g)
         classic_draft_remove_pending(&t, t.c->pending[i].member_id);
     }
     for (int32_t i = 0; i < t.c->member_count; i++) {
-        classic_draft_remove(&t, i);
+        classic_draft_remove(&t, i, GROUP_CAUSE_ADMIN);
     }
     if (t.state == CLASSIC_PREPARING) {
         classic_draft_complete(&t);

@@ -52,6 +52,7 @@ static void record_assignments(struct decision *d, const struct group *g)
 {
     const struct classic *c = &g->classic;
     const struct bytes *given = assignments_of(d, c);
+    classic_note_assignments(d, g, given);
     for (int32_t i = 0; i < c->member_count; i++) {
         if (bytes_eq(given[i], classic_assignment(g, c->members[i])) ||
             (given[i].len <= 0 && classic_assignment(g, c->members[i]).len == 0)) {

@@ -132,7 +132,7 @@ const char *consumer_classic_timer(struct draft *t)
     if (slot == NULL || !slot->member->is_classic || modern_position(slot).epoch != timer->epoch) {
         return RULE(CLASSIC_TIMER_MOOT);
     }
-    draft_remove(t, slot);
+    draft_remove(t, slot, timer->kind == GROUP_TIMER_SYNC ? GROUP_CAUSE_SYNC_TIMEOUT : GROUP_CAUSE_REBALANCE_TIMEOUT);
     return timer->kind == GROUP_TIMER_SYNC ? RULE(CLASSIC_SYNC_TIMEOUT) : RULE(CLASSIC_REJOIN_TIMEOUT);
 }
 

@@ -28,7 +28,8 @@ static int16_t leave_one(struct draft *t, const identity *who)
         return KAFKA_FENCED_INSTANCE_ID;
     }
     if (draft_has(t, slot)) {
-        draft_remove(t, slot);
+        draft_remove(t, slot, history_leave_cause(t->d, slot->member->client_id, who->reason));
+        history_reason(t->d, who->reason);
     }
     return KAFKA_NONE; /* twice in one request, too */
 }

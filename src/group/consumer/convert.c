@@ -325,8 +325,15 @@ struct refused consumer_convert(struct draft *t)
     v.to->metadata_hash = t->next.metadata_hash = consumer_draft_hash(t);
     write(&v);
     set_timers(&v);
+    history_event(t->d, &(struct history_event){.cause = GROUP_CAUSE_CONVERTED,
+                                                .member_id = STR_NULL,
+                                                .instance_id = STR_NULL,
+                                                .client_id = STR_NULL,
+                                                .host = STR_NULL,
+                                                .reason = STR_NULL,
+                                                .timeout_ms = -1});
     if (!v.all_assigned) { /* the classic group's leader would have assigned the rest: nobody else does, if the joining member moves no epoch */
-        draft_bump(t);
+        draft_bump(t, GROUP_CAUSE_CONVERTED);
     }
     return not_refused();
 }

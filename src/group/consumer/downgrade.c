@@ -98,6 +98,25 @@ static void add_members(const struct draft *t, struct takeover *to)
     }
 }
 
+/* For the group's history: what happened before goes on in a rebalance of the other protocol. */
+static void note(const struct draft *t, const struct classic_adoption *a)
+{
+    struct history_notes *n = history_notes(t->d);
+    struct history_event e = {.cause = GROUP_CAUSE_CONVERTED, .member_id = STR_NULL, .client_id = STR_NULL, .timeout_ms = -1};
+    e.instance_id = e.host = e.reason = STR_NULL;
+    history_event(t->d, &e);
+    n->stands = n->running = true;
+    n->opens = !a->stable;
+    n->settles = a->stable;
+    n->type = GROUP_CLASSIC;
+    n->epoch_before = t->was->epoch;
+    n->epoch_after = a->generation;
+    n->members = a->count;
+    if (t->left != NULL && history_is_kept(t->d)) {
+        draft_note_lost(t);
+    }
+}
+
 static void take_over(struct draft *t, int32_t generation, bool stable)
 {
     struct arena *arena = t->d->arena;
@@ -119,6 +138,7 @@ static void take_over(struct draft *t, int32_t generation, bool stable)
         classic_timers_end(t->d, to.v[i].member_id);
     }
     classic_adopt_timers(t->d, &a);
+    note(t, &a);
     t->d->out->assign = t->d->out->resolve = false;
 }
 

@@ -4,7 +4,7 @@
 
 static const char *leave(struct draft *t, const struct modern_slot *slot)
 {
-    draft_remove(t, slot);
+    draft_remove(t, slot, GROUP_CAUSE_LEFT);
     consumer_draft_refresh(t);
     if (consumer_downgrade(t)) {
         return RULE(LEAVE_DOWNGRADE);
@@ -40,7 +40,7 @@ int32_t consumer_fence(struct decision *d, const struct group *g)
     int32_t count = t.was->member_count;
     for (int32_t i = 0; i < t.was->slot_count; i++) {
         if (t.was->slots[i].member != NULL) {
-            draft_remove(&t, &t.was->slots[i]);
+            draft_remove(&t, &t.was->slots[i], GROUP_CAUSE_ADMIN);
         }
     }
     if (count > 0) {

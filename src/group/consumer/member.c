@@ -95,8 +95,9 @@ void consumer_draft_put(struct draft *t, const struct modern_member *m, const st
     bool assignor =
         !same_text(m->assignor, old->assignor) && consumer_draft_assignor(t) != consumer_assignor_of(t->was, t->d->op->settings);
     consumer_part(t)->subscription_changed = names || !same_text(m->regex, old->regex);
-    if (names || assignor || regex_moves(t, m->regex, old->regex)) {
-        draft_bump(t);
+    bool regex = regex_moves(t, m->regex, old->regex);
+    if (names || assignor || regex) {
+        draft_bump(t, names || regex ? GROUP_CAUSE_SUBSCRIPTION : GROUP_CAUSE_MEMBER);
     }
 }
 

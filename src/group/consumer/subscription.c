@@ -156,7 +156,7 @@ bool consumer_draft_refresh(struct draft *t)
     t->next.metadata_hash = hash;
     t->changed = true;
     if (t->next.member_count > 0) {
-        draft_bump(t);
+        draft_bump(t, GROUP_CAUSE_TOPICS);
     }
     return true;
 }

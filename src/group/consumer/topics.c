@@ -120,7 +120,7 @@ static void take_matches(struct draft *t, const struct group_job *job)
     bool moved = news(t, &job->matches);
     t->regexes = &job->matches;
     if (moved) {
-        draft_bump(t);
+        draft_bump(t, GROUP_CAUSE_TOPICS);
     }
     consumer_draft_refresh(t);
     t->d->out->resolve = older || lacks_regex(t);

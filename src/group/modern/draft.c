@@ -15,8 +15,9 @@ void draft_open(struct draft *t, const struct draft_kind *kind, struct decision 
     t->member_id = STR_NULL;
 }
 
-void draft_bump(struct draft *t)
+void draft_bump(struct draft *t, enum group_cause cause)
 {
+    draft_note_bump(t, cause);
     if (!t->bumped) {
         t->bumped = t->changed = true;
         t->next.epoch += t->next.epoch < INT32_MAX ? 1 : 0; /* a log may say anything */
@@ -76,6 +77,7 @@ void draft_add(struct draft *t, struct str member_id, const struct modern_slot *
         t->target_put = from->target.held != NULL;
     } else {
         admit(t);
+        draft_note_joined(t);
     }
     t->after = t->before;
 }
@@ -91,12 +93,13 @@ static void forget_members(struct draft *t)
     out_timer(t->d, GROUP_TIMER_ASSIGN, STR(""), 0, -1);
 }
 
-void draft_remove(struct draft *t, const struct modern_slot *slot)
+void draft_remove(struct draft *t, const struct modern_slot *slot, enum group_cause cause)
 {
     MUSTER_CHECK(slot->member != NULL && (t->left == NULL || !t->left[slot - t->was->slots]));
     go(t, slot);
     t->next.member_count--;
-    draft_bump(t);
+    draft_note_removal(t, slot, cause);
+    draft_bump(t, cause);
     if (t->next.member_count == 0) {
         forget_members(t);
     }
@@ -205,6 +208,7 @@ static void write_position(const struct draft *t)
 
 void draft_close(struct draft *t)
 {
+    draft_note_phase(t);
     write_gone(t);
     write_member(t);
     if (t->kind->before_group != NULL) {

@@ -8,6 +8,7 @@
 #define MUSTER_MODERN_DRAFT_H
 
 #include "../errors.h"
+#include "../history/history.h"
 #include "modern.h"
 
 /* ---- what the assignors of both protocols come to ------------------------------------------------------------------------------- */
@@ -107,13 +108,14 @@ static inline const char *draft_rule(const struct draft *t, enum shared_rule rul
 void draft_open(struct draft *t, const struct draft_kind *kind, struct decision *d, const struct group *g);
 void draft_close(struct draft *t); /* writes the records */
 
-void draft_bump(struct draft *t); /* the group's epoch; once a decision, whatever the reasons */
+/* The group's epoch; once a decision, whatever the reasons. The cause is noted when nothing else that happens is one. */
+void draft_bump(struct draft *t, enum group_cause cause);
 /* The member of that slot, as it is; it may be changed from there. */
 void draft_hold(struct draft *t, const struct modern_slot *slot);
 /* A new one of that id. from: the member whose place it takes, which is gone then; NULL: nobody's. */
 void draft_add(struct draft *t, struct str member_id, const struct modern_slot *from);
 /* The member leaves, with all it has. The last one takes along what concerns members alone. */
-void draft_remove(struct draft *t, const struct modern_slot *slot);
+void draft_remove(struct draft *t, const struct modern_slot *slot, enum group_cause cause);
 
 static inline bool draft_has(const struct draft *t, const struct modern_slot *slot) /* a member that is as it was */
 {
@@ -146,6 +148,14 @@ bool draft_tells_units(const struct draft *t, const struct holding *owned);
 bool modern_waits_for_others(const struct modern *s, const struct modern_slot *slot, struct arena *arena);
 /* The heartbeat interval to answer: the group's own, or a shorter one for a put member that is not settled (muster.group.heartbeat.adaptive). */
 int32_t draft_heartbeat_interval(const struct draft *t);
+
+/* ---- history.c: what happens to the group, for its history --------------------------------------------------------------------------- */
+
+void draft_note_joined(struct draft *t);
+void draft_note_removal(struct draft *t, const struct modern_slot *slot, enum group_cause cause);
+void draft_note_bump(struct draft *t, enum group_cause cause);
+void draft_note_lost(const struct draft *t);  /* what those had that are gone */
+void draft_note_phase(const struct draft *t); /* when the draft is closed */
 
 /* ---- hold.c ------------------------------------------------------------------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@ const char *draft_session_over(struct draft *t)
     if (slot == NULL) {
         return draft_rule(t, SHARED_SESSION_MOOT);
     }
-    draft_remove(t, slot);
+    draft_remove(t, slot, GROUP_CAUSE_EXPIRED);
     return draft_rule(t, SHARED_SESSION_EXPIRED);
 }
 
@@ -19,7 +19,7 @@ const char *draft_revocation_over(struct draft *t)
     if (slot == NULL || p.state != MEMBER_UNREVOKED || p.epoch != timer->epoch) {
         return draft_rule(t, SHARED_REVOKE_MOOT);
     }
-    draft_remove(t, slot);
+    draft_remove(t, slot, GROUP_CAUSE_REVOCATION_TIMEOUT);
     return draft_rule(t, SHARED_REVOKE_EXPIRED);
 }
 

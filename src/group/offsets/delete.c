@@ -5,6 +5,8 @@
 #include "offsets.h"
 #include "rules.h"
 
+#include "../history/history.h"
+
 /* ---- OffsetDelete ---------------------------------------------------------------------------------------------------------- */
 
 static void answer_delete(struct decision *d, int16_t error, const struct asked *a)
@@ -129,6 +131,7 @@ int16_t offsets_group_may_go(const struct group *g)
 /* Whatever records there are: of the type it is, and of one it was. */
 void offsets_group_tombstones(struct decision *d, const struct group *g)
 {
+    history_tombstones(d, g);
     if (g->consumer != NULL) {
         consumer_tombstones(d, g);
     }

@@ -83,8 +83,9 @@ void heartbeat_finish(struct draft *t, const heartbeat_request *r, const struct 
 {
     sender_report_offsets(t, r);
     ask_for_topology(t);
-    if (configs_moved(t) || streams_draft_warmed_up(t)) {
-        draft_bump(t);
+    bool configs = configs_moved(t);
+    if (configs || streams_draft_warmed_up(t)) {
+        draft_bump(t, configs ? GROUP_CAUSE_CONFIGS : GROUP_CAUSE_WARMED_UP);
     }
     if (r->shutdown_application && str_is_null(t->next.shutdown_member)) {
         t->next.shutdown_member = t->member_id;

@@ -180,7 +180,7 @@ static void settle_empty(struct draft *t)
     if (t->is_new) {
         return;
     }
-    draft_bump(t);
+    draft_bump(t, GROUP_CAUSE_TOPOLOGY);
     t->next.has_assignment = true;
     t->next.assignment_epoch = t->next.epoch;
     t->assignment_put = true;

@@ -23,7 +23,7 @@ void heartbeat_leave(struct draft *t, const heartbeat_request *r)
     if (r->member_epoch == -2) {
         sender_go_away(t, slot);
     } else {
-        draft_remove(t, slot);
+        draft_remove(t, slot, GROUP_CAUSE_LEFT);
         rule = t->next.member_count == 0 ? RULE(LEAVE_LAST) : RULE(LEAVE);
     }
     take_shutdown(t, r);
@@ -39,7 +39,7 @@ int32_t streams_fence(struct decision *d, const struct group *g)
     int32_t count = t.was->member_count;
     for (int32_t i = 0; i < t.was->slot_count; i++) {
         if (t.was->slots[i].member != NULL) {
-            draft_remove(&t, &t.was->slots[i]);
+            draft_remove(&t, &t.was->slots[i], GROUP_CAUSE_ADMIN);
         }
     }
     if (count > 0) {

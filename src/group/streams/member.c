@@ -138,7 +138,7 @@ static void put(struct draft *t, const heartbeat_request *r, const struct modern
 void sender_new(struct draft *t, const heartbeat_request *r, int32_t topology_epoch)
 {
     put(t, r, &nobody, topology_epoch);
-    draft_bump(t);
+    draft_bump(t, GROUP_CAUSE_JOINED);
 }
 
 void sender_update(struct draft *t, const heartbeat_request *r, const struct modern_member *old, int32_t topology_epoch)
@@ -149,7 +149,7 @@ void sender_update(struct draft *t, const heartbeat_request *r, const struct mod
     }
     /* Seen on Kafka 4.4.0: of one that says its instance only what tasks are placed by counts. */
     if (differ.placement || (differ.other && str_is_null(r->instance_id))) {
-        draft_bump(t);
+        draft_bump(t, GROUP_CAUSE_MEMBER);
     }
 }
 
@@ -157,7 +157,7 @@ void sender_replace(struct draft *t, const heartbeat_request *r, const struct mo
 {
     put(t, r, old, topology_epoch);
     if (compare(t, r, old, topology_epoch).placement) {
-        draft_bump(t);
+        draft_bump(t, GROUP_CAUSE_MEMBER);
     }
 }
 

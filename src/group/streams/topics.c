@@ -45,7 +45,7 @@ bool streams_draft_refresh(struct draft *t)
     t->next.validated_topology_epoch = validated;
     t->changed = true;
     if (t->next.member_count > 0) {
-        draft_bump(t);
+        draft_bump(t, streams_part(t)->topology_put && !t->is_new ? GROUP_CAUSE_TOPOLOGY : GROUP_CAUSE_TOPICS);
     }
     return true;
 }

@@ -316,6 +316,7 @@ static void settings_follow_the_keys(void **state)
     SAME(default_replication_factor), SAME(max_partitions_per_topic), SAME(max_topics), SAME(node_count), SAME(commit_owned_only);
     SAME(rebalance_on_partition_change), SAME(adaptive.enabled), SAME(adaptive.floor_ms), SAME(adaptive.rate);
     SAME(adaptive.hold_interval_ms), SAME(adaptive.hold_rate), SAME(streams.hold_ms), SAME(consumer.hold_ms);
+    SAME(history_max_entries);
     SAME(streams.session_timeout_ms), SAME(streams.min_session_timeout_ms), SAME(streams.max_session_timeout_ms);
     SAME(streams.heartbeat_interval_ms), SAME(streams.min_heartbeat_interval_ms), SAME(streams.max_heartbeat_interval_ms);
     SAME(streams.assignment_interval_ms), SAME(streams.min_assignment_interval_ms), SAME(streams.max_assignment_interval_ms);
@@ -333,6 +334,7 @@ static void settings_follow_the_keys(void **state)
     assert_true(str_eq(s.streams.rack_aware_assignment_tags, d.streams.rack_aware_assignment_tags));
     assert_true(str_eq(s.consumer.assignors, d.consumer.assignors));
     assert_int_equal(s.max_groups, 125000); /* a shard's share */
+    assert_int_equal(s.history_max_bytes, 33554432);
     assert_int_equal(config_set(&f->config, STR("group.consumer.migration.policy"), STR("downgrade"), &f->errors), 0);
     settings_group(&f->config, 3, &s);
     assert_false(s.consumer.upgrade);

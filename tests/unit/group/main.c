@@ -13,5 +13,6 @@ int main(void)
     failed += run_modern_tests();
     failed += run_mixed_tests();
     failed += run_embedded_tests();
+    failed += run_history_tests();
     return failed;
 }

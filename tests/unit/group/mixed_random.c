@@ -467,6 +467,8 @@ void mixed_random_init(struct mixed_random *r, uint64_t seed)
     prng_seed(&r->prng, seed);
     struct world_events events = {.ctx = r, .answer = on_answer};
     world_init(&r->world, &events);
+    world_level(&r->world, prng_chance(&r->prng, 800000) ? 2 : 1);
+    r->world.settings.history_max_entries = 1 + (int32_t)prng_below(&r->prng, 4);
     struct group_settings *s = &r->world.settings;
     s->consumer.assignment_interval_ms = intervals[below(r, 4)];
     s->consumer.session_timeout_ms = CONSUMER_SESSION_MS;

@@ -119,6 +119,8 @@ void modern_random_init(struct modern_random *r, const struct random_kind *kind,
     prng_seed(&r->prng, seed);
     struct world_events events = {.ctx = r, .answer = on_answer};
     world_init(&r->world, &events);
+    world_level(&r->world, prng_chance(&r->prng, 800000) ? 2 : 1);
+    r->world.settings.history_max_entries = 1 + (int32_t)prng_below(&r->prng, 4);
     r->lossy = modern_random_below(r, 2) == 0;
     kind->init(r);
 }

@@ -30,6 +30,8 @@ void random_init(struct random_world *r, uint64_t seed)
     prng_seed(&r->prng, seed);
     struct world_events events = {.ctx = r, .answer = on_answer};
     world_init(&r->world, &events);
+    world_level(&r->world, prng_chance(&r->prng, 800000) ? 2 : 1);
+    r->world.settings.history_max_entries = 1 + (int32_t)prng_below(&r->prng, 4);
     r->world.settings.initial_rebalance_delay_ms = prng_chance(&r->prng, 500000) ? 0 : 3000;
     r->world.settings.group_max_size = prng_chance(&r->prng, 300000) ? 4 : INT32_MAX;
     r->world.settings.rebalance_on_partition_change = prng_chance(&r->prng, 500000);

@@ -110,6 +110,7 @@ static void decide_on_overlay(struct random_world *r, struct batch *b)
         op->wall_ms = 1700000000000 + r->world.now_ms;
         op->topics = &r->world.topics;
         op->settings = &r->world.settings;
+        op->catalog = r->world.shard0;
         put_be32(op->fresh_id.b, (uint32_t)(r->world.index * 100 + (uint64_t)i));
         group_decide(overlay, op, &b->request[i]->arena, &b->out[i]);
         for (size_t k = 0; k < b->out[i].records.len; k++) {

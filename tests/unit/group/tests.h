@@ -19,5 +19,6 @@ int run_modern_tests(void);
 int run_mixed_tests(void);
 int run_embedded_tests(void);
 int run_classic_tests(void);
+int run_history_tests(void);
 
 #endif

@@ -1,0 +1,12 @@
+/* history.c: the commands of a group's history: `level 2`, the feature level of the cluster, and `history group=g`, GroupHistory. */
+#include "words.h"
+
+void command_level(struct golden *g, const struct words *w)
+{
+    world_level(&g->world, (int16_t)(w->count > 1 ? ms_of(w->word[1]) : 1));
+}
+
+void command_history(struct golden *g, const struct words *w)
+{
+    world_submit(&g->world, request_new(w, GROUP_HISTORY, &wire_group_history_response, 0));
+}
