@@ -13,7 +13,8 @@ extern const struct cli_command command_cluster_members, command_cluster_add, co
     command_cluster_replace, command_cluster_rebalance, command_cluster_upgrade;
 extern const struct cli_command command_topics_create, command_topics_list, command_topics_describe, command_topics_delete,
     command_topics_set_end;
-extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator;
+extern const struct cli_command command_groups_list, command_groups_describe, command_groups_delete, command_groups_coordinator,
+    command_groups_history, command_groups_why;
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_groups_protect;
 extern const struct cli_command command_config_list, command_completion_bash, command_completion_zsh, command_manual_write;

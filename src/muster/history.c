@@ -1,0 +1,290 @@
+/* history.c: muster groups history, muster groups why. */
+#include "commands.h"
+#include "history_view.h"
+#include "out.h"
+
+static int16_t error_of(const void *answer)
+{
+    return ((const history_answer *)answer)->error_code;
+}
+
+int history_fetch(struct client *c, struct str group, struct arena *arena, const history_answer **ret)
+{
+    struct group_history_request request;
+    const void *answer;
+    wire_init(&wire_group_history_request, &request);
+    request.group_id = group;
+    struct client_call call = {.key = API_KEY_GROUP_HISTORY, .max_version = -1, .request = &request};
+    int rc = client_group_call(c, group, &call, error_of, arena, &answer);
+    if (rc == 0) {
+        *ret = answer;
+    }
+    return rc;
+}
+
+/* ---- for programs ----------------------------------------------------------------------------------------------------------------------- */
+
+static json_t *time_json(int64_t wall_ms, struct arena *arena)
+{
+    return out_json_text(out_time(wall_ms, arena));
+}
+
+static json_t *cause_json(const struct group_history_response_cause *c, struct arena *arena)
+{
+    json_t *one = json_object();
+    out_json_set(one, "time", time_json(c->wall_ms, arena));
+    out_json_set(one, "clockMs", json_integer(c->clock_ms));
+    out_json_set(one, "cause", out_json_text(c->cause));
+    out_json_set(one, "epoch", json_integer(c->epoch));
+    out_json_set(one, "member", out_json_text(c->member_id));
+    out_json_set(one, "instance", out_json_text(c->instance_id));
+    out_json_set(one, "clientId", out_json_text(c->client_id));
+    out_json_set(one, "host", out_json_text(c->host));
+    out_json_set(one, "reason", out_json_text(c->reason));
+    out_json_set(one, "timeoutMs", c->timeout_ms < 0 ? json_null() : json_integer(c->timeout_ms));
+    out_json_set(one, "byClientId", out_json_text(c->by_client_id));
+    out_json_set(one, "byHost", out_json_text(c->by_host));
+    return one;
+}
+
+static json_t *move_json(const struct group_history_response_move *m)
+{
+    json_t *one = json_object(), *partitions = json_array();
+    for (int32_t i = 0; i < m->partitions.len; i++) {
+        out_json_add(partitions, json_integer(m->partitions.v[i]));
+    }
+    out_json_set(one, "from", out_json_text(m->from_member_id));
+    out_json_set(one, "to", out_json_text(m->to_member_id));
+    out_json_set(one, "name", out_json_text(m->name));
+    out_json_set(one, "partitions", partitions);
+    out_json_set(one, "count", json_integer(m->count));
+    return one;
+}
+
+static json_t *rebalance_json(const history_rebalance *r, struct arena *arena)
+{
+    json_t *one = json_object(), *causes = json_array(), *counts = json_object(), *moves = json_array();
+    for (int32_t i = 0; i < r->causes.len; i++) {
+        out_json_add(causes, cause_json(&r->causes.v[i], arena));
+    }
+    for (int32_t i = 0; i < r->counts.len; i++) {
+        out_json_set(counts, arena_printf(arena, "%.*s", STR_ARG(r->counts.v[i].cause)).ptr, json_integer(r->counts.v[i].count));
+    }
+    for (int32_t i = 0; i < r->moves.len; i++) {
+        out_json_add(moves, move_json(&r->moves.v[i]));
+    }
+    bool over = r->settled_clock_ms >= 0;
+    out_json_set(one, "rebalance", json_integer(r->rebalance));
+    out_json_set(one, "type", out_json_text(r->group_type));
+    out_json_set(one, "began", time_json(r->began_wall_ms, arena));
+    out_json_set(one, "beganClockMs", json_integer(r->began_clock_ms));
+    out_json_set(one, "epochBefore", json_integer(r->epoch_before));
+    out_json_set(one, "epochAfter", json_integer(r->epoch_after));
+    out_json_set(one, "members", json_integer(r->members));
+    out_json_set(one, "causes", causes);
+    out_json_set(one, "causeCounts", counts);
+    out_json_set(one, "moved", json_integer(r->moved));
+    out_json_set(one, "moves", moves);
+    out_json_set(one, "movesNotTold", json_integer(r->moves_more));
+    out_json_set(one, "preparedAfterMs", r->prepared_clock_ms < 0 ? json_null() : json_integer(r->prepared_clock_ms - r->began_clock_ms));
+    out_json_set(one, "settledAfterMs", over ? json_integer(r->settled_clock_ms - r->began_clock_ms) : json_null());
+    out_json_set(one, "last", out_json_text(r->last_member_id));
+    return one;
+}
+
+json_t *history_json(struct str group, const history_answer *h, struct arena *arena)
+{
+    json_t *one = json_object(), *rebalances = json_array();
+    for (int32_t i = 0; i < h->rebalances.len; i++) {
+        out_json_add(rebalances, rebalance_json(&h->rebalances.v[i], arena));
+    }
+    out_json_set(one, "group", out_json_text(group));
+    out_json_set(one, "type", out_json_text(h->group_type));
+    out_json_set(one, "state", out_json_text(h->group_state));
+    out_json_set(one, "epoch", json_integer(h->epoch));
+    out_json_set(one, "recorded", json_boolean(h->recorded));
+    out_json_set(one, "rebalances", rebalances);
+    return one;
+}
+
+/* ---- for people ------------------------------------------------------------------------------------------------------------------------- */
+
+static void print_rebalances(struct cli *cli, const history_answer *h)
+{
+    static const char *const headers[] = {"REBALANCE", "BEGAN", "TYPE", "EPOCHS", "MEMBERS", "MOVED", "SETTLED-AFTER", "LAST", "CAUSES"};
+    struct table t;
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int32_t i = 0; i < h->rebalances.len; i++) {
+        const history_rebalance *r = &h->rebalances.v[i];
+        bool over = r->settled_clock_ms >= 0;
+        table_number(&t, r->rebalance);
+        table_text(&t, out_time(r->began_wall_ms, &cli->arena));
+        table_text(&t, r->group_type);
+        table_text(&t, arena_printf(&cli->arena, "%d-%d", (int)r->epoch_before, (int)r->epoch_after));
+        table_number(&t, r->members);
+        table_number(&t, r->moved);
+        table_text(&t, over ? history_duration(r->settled_clock_ms - r->began_clock_ms, &cli->arena) : STR_NULL);
+        table_text(&t, r->last_member_id);
+        table_text(&t, history_causes(r, &cli->arena));
+    }
+    table_print(&t, cli->out);
+}
+
+static void print_causes(struct cli *cli, const history_answer *h)
+{
+    static const char *const headers[] = {"REBALANCE", "TIME", "CAUSE", "MEMBER", "INSTANCE", "CLIENT-ID", "HOST", "REASON"};
+    struct table t;
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int32_t i = 0; i < h->rebalances.len; i++) {
+        const history_rebalance *r = &h->rebalances.v[i];
+        for (int32_t k = 0; k < r->causes.len; k++) {
+            table_number(&t, r->rebalance);
+            table_text(&t, out_time(r->causes.v[k].wall_ms, &cli->arena));
+            table_text(&t, r->causes.v[k].cause);
+            table_text(&t, r->causes.v[k].member_id);
+            table_text(&t, r->causes.v[k].instance_id);
+            table_text(&t, r->causes.v[k].client_id);
+            table_text(&t, r->causes.v[k].host);
+            table_text(&t, r->causes.v[k].reason);
+        }
+    }
+    fputc('\n', cli->out);
+    table_print(&t, cli->out);
+}
+
+static struct str partitions_text(const struct group_history_response_move *m, struct arena *arena)
+{
+    struct str text = STR("");
+    for (int32_t i = 0; i < m->partitions.len; i++) {
+        text = arena_printf(arena, "%.*s%s%d", STR_ARG(text), i > 0 ? "," : "", (int)m->partitions.v[i]);
+    }
+    return m->count > m->partitions.len ? arena_printf(arena, "%.*s and %d more", STR_ARG(text), (int)(m->count - m->partitions.len))
+                                        : text;
+}
+
+static void print_moves(struct cli *cli, const history_answer *h)
+{
+    static const char *const headers[] = {"REBALANCE", "FROM", "TO", "TOPIC", "PARTITIONS"};
+    static const char *const task_headers[] = {"REBALANCE", "FROM", "TO", "SUBTOPOLOGY", "TASKS"};
+    struct table t;
+    table_init(&t, &cli->arena, str_eq(h->group_type, STR("streams")) ? task_headers : headers, COUNT_OF(headers));
+    for (int32_t i = 0; i < h->rebalances.len; i++) {
+        const history_rebalance *r = &h->rebalances.v[i];
+        for (int32_t k = 0; k < r->moves.len; k++) {
+            table_number(&t, r->rebalance);
+            table_text(&t, r->moves.v[k].from_member_id);
+            table_text(&t, r->moves.v[k].to_member_id);
+            table_text(&t, r->moves.v[k].name);
+            table_text(&t, partitions_text(&r->moves.v[k], &cli->arena));
+        }
+        if (r->moves_more > 0) {
+            table_number(&t, r->rebalance);
+            table_text(&t, STR_NULL);
+            table_text(&t, STR_NULL);
+            table_text(&t, STR_NULL);
+            table_text(&t, arena_printf(&cli->arena, "%d more", (int)r->moves_more));
+        }
+    }
+    if (t.cell_count > 0) {
+        fputc('\n', cli->out);
+        table_print(&t, cli->out);
+    }
+}
+
+/* ---- the commands ----------------------------------------------------------------------------------------------------------------------- */
+
+static int fetch(struct cli *cli, struct client *c, struct str group, const history_answer **ret)
+{
+    int rc = history_fetch(c, group, &cli->arena, ret);
+    if (rc == MUSTER_E_VERSION) {
+        return cli_fail(cli, CLI_FAILED, "the cluster keeps no history of rebalances: %s", c->error);
+    }
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    if ((*ret)->error_code != 0) {
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                        kafka_error_text((*ret)->error_code, (*ret)->error_message, &cli->arena));
+    }
+    if (!(*ret)->recorded) {
+        cli_say(
+            cli,
+            "no history is recorded: by the cluster's feature level ('muster cluster upgrade'), or by muster.group.history.max.entries");
+    }
+    return CLI_OK;
+}
+
+static int history_one(struct describing *d, struct str group)
+{
+    struct cli *cli = d->cli;
+    const history_answer *h;
+    int code = fetch(cli, &d->client, group, &h);
+    if (code != CLI_OK) {
+        return code;
+    }
+    if (cli->json) {
+        out_json_add(d->groups, history_json(group, h, &cli->arena));
+        return CLI_OK;
+    }
+    describe_next(d);
+    fprintf(cli->out, "GROUP  %.*s\n\n", STR_ARG(out_text(group, &cli->arena)));
+    print_rebalances(cli, h);
+    if (h->rebalances.len > 0) {
+        print_causes(cli, h);
+        print_moves(cli, h);
+    }
+    return CLI_OK;
+}
+
+static int run_history(struct cli *cli)
+{
+    return describe_each(cli, history_one);
+}
+
+const struct cli_command command_groups_history = {
+    .noun = "groups",
+    .verb = "history",
+    .operands = "GROUP...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .summary = "Shows the latest rebalances of groups: causes, who, what moved, how long it took.",
+    .details = "A rebalance lasts from the moment a settled group moves until it is settled again; SETTLED-AFTER is '-' while it goes on. "
+               "EPOCHS are\n"
+               "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
+               "REASON is what the\n"
+               "client said. FROM '-' is nobody, TO '-' is nobody any more. Of many causes the first seven and the newest are shown.",
+    .run = run_history};
+
+static int why_one(struct describing *d, struct str group)
+{
+    struct cli *cli = d->cli;
+    const history_answer *h;
+    int code = fetch(cli, &d->client, group, &h);
+    if (code != CLI_OK) {
+        return code;
+    }
+    struct str why = history_why(group, h, &cli->arena);
+    if (cli->json) {
+        json_t *one = json_object();
+        out_json_set(one, "group", out_json_text(group));
+        out_json_set(one, "why", out_json_text(why));
+        out_json_add(d->groups, one);
+    } else {
+        fprintf(cli->out, "%.*s\n", STR_ARG(why));
+    }
+    return CLI_OK;
+}
+
+static int run_why(struct cli *cli)
+{
+    return describe_each(cli, why_one);
+}
+
+const struct cli_command command_groups_why = {.noun = "groups",
+                                               .verb = "why",
+                                               .operands = "GROUP...",
+                                               .min_operands = 1,
+                                               .max_operands = -1,
+                                               .summary = "Says in a sentence why groups rebalanced last.",
+                                               .details = "'muster groups history' shows the rebalances before it.",
+                                               .run = run_why};

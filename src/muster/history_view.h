@@ -1,0 +1,22 @@
+/* history_view.h: the history of a group's rebalances, as people and programs see it. */
+#ifndef MUSTER_CLI_HISTORY_VIEW_H
+#define MUSTER_CLI_HISTORY_VIEW_H
+
+#include "client.h"
+
+#include <jansson.h>
+
+typedef struct group_history_response history_answer;
+typedef struct group_history_response_rebalance history_rebalance;
+
+/* GroupHistory. VERSION: the cluster has no such request. The answer's own error is the caller's. */
+int history_fetch(struct client *c, struct str group, struct arena *arena, const history_answer **ret);
+/* "member_joined x3, session_expired". In the arena, as the following. */
+struct str history_causes(const history_rebalance *r, struct arena *arena);
+/* "1.2 s", "350 ms", "2 min 5 s". */
+struct str history_duration(int64_t ms, struct arena *arena);
+/* One sentence: when the group rebalanced last, why, and what came of it. */
+struct str history_why(struct str group, const history_answer *h, struct arena *arena);
+json_t *history_json(struct str group, const history_answer *h, struct arena *arena);
+
+#endif

@@ -1,0 +1,176 @@
+/* history_why.c: the last rebalance in one sentence. */
+#include "history_view.h"
+#include "out.h"
+
+#include <string.h>
+
+typedef struct group_history_response_cause cause;
+
+static struct str joined(struct arena *arena, struct str a, struct str b)
+{
+    return arena_printf(arena, "%.*s%.*s", STR_ARG(a), STR_ARG(b));
+}
+
+struct str history_duration(int64_t ms, struct arena *arena)
+{
+    if (ms < 1000) {
+        return arena_printf(arena, "%d ms", (int)ms);
+    }
+    if (ms < 60000) {
+        return ms % 1000 < 100 ? arena_printf(arena, "%d s", (int)(ms / 1000))
+                               : arena_printf(arena, "%d.%d s", (int)(ms / 1000), (int)(ms % 1000 / 100));
+    }
+    return arena_printf(arena, "%lld min %d s", (long long)(ms / 60000), (int)(ms / 1000 % 60));
+}
+
+struct str history_causes(const history_rebalance *r, struct arena *arena)
+{
+    struct str all = STR("");
+    for (int32_t i = 0; i < r->counts.len; i++) {
+        const struct group_history_response_count *c = &r->counts.v[i];
+        struct str one = out_text(c->cause, arena);
+        one = c->count > 1 ? arena_printf(arena, "%.*s x%d", STR_ARG(one), (int)c->count) : one;
+        all = i == 0 ? one : arena_printf(arena, "%.*s, %.*s", STR_ARG(all), STR_ARG(one));
+    }
+    return all;
+}
+
+/* ---- what happened ---------------------------------------------------------------------------------------------------------------------- */
+
+/* "member m-1 (client app at /10.0.0.1)", with the instance of a static one. */
+static struct str who(const cause *c, struct arena *arena)
+{
+    struct str text =
+        str_is_empty(c->member_id) ? STR("a member") : arena_printf(arena, "member %.*s", STR_ARG(out_text(c->member_id, arena)));
+    if (!str_is_empty(c->instance_id)) {
+        text = arena_printf(arena, "static %.*s of instance %.*s", STR_ARG(text), STR_ARG(out_text(c->instance_id, arena)));
+    }
+    if (!str_is_empty(c->client_id)) {
+        text = arena_printf(arena, "%.*s (client %.*s at %.*s)", STR_ARG(text), STR_ARG(out_text(c->client_id, arena)),
+                            STR_ARG(out_text(c->host, arena)));
+    }
+    return text;
+}
+
+/* What the cluster calls a cause, in words: before the member's name, and behind it. A "%" in the second is the time. */
+static const struct phrase {
+    const char *cause, *before, *behind;
+} phrases[] = {
+    {"member_joined", "", " joined"},
+    {"member_left", "", " left"},
+    {"session_expired", "", " was not heard of for %"},
+    {"rebalance_timeout", "", " did not rejoin within %"},
+    {"sync_timeout", "", " did not sync within %"},
+    {"revocation_timeout", "", " did not give up what it had to within %"},
+    {"subscription_changed", "", " changed its subscription"},
+    {"member_changed", "", " changed what it says of itself"},
+    {"leader_rejoined", "the leader, ", ", asked for it"},
+    {"static_member_replaced", "", " was replaced by its instance's next process"},
+    {"coordinator_moved", "the coordinator moved while the join of ", " waited"},
+    {"admin", "", " was removed"},
+};
+static const struct phrase plain[] = {
+    {"topics_changed", "the topics that it reads changed", NULL},
+    {"topology_changed", "its topology changed", NULL},
+    {"configs_changed", "its configs changed", NULL},
+    {"warmup_done", "a warm-up task had caught up", NULL},
+    {"group_converted", "it changed over to another protocol", NULL},
+};
+
+static const struct phrase *phrase_of(const struct phrase *v, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq(name, str_of(v[i].cause))) {
+            return &v[i];
+        }
+    }
+    return NULL;
+}
+
+static struct str with_time(const char *text, const cause *c, struct arena *arena)
+{
+    const char *at = strchr(text, '%');
+    if (at == NULL) {
+        return str_of(text);
+    }
+    struct str time = c->timeout_ms < 0 ? STR("its time") : history_duration(c->timeout_ms, arena);
+    return arena_printf(arena, "%.*s%.*s", (int)(at - text), text, STR_ARG(time));
+}
+
+static struct str happened(const cause *c, struct arena *arena)
+{
+    const struct phrase *p = phrase_of(phrases, COUNT_OF(phrases), c->cause), *other = phrase_of(plain, COUNT_OF(plain), c->cause);
+    struct str text = p != NULL
+                          ? arena_printf(arena, "%s%.*s%.*s", p->before, STR_ARG(who(c, arena)), STR_ARG(with_time(p->behind, c, arena)))
+                      : other != NULL ? str_of(other->before)
+                                      : arena_printf(arena, "of %.*s", STR_ARG(out_text(c->cause, arena)));
+    if (!str_is_empty(c->by_client_id)) {
+        text = arena_printf(arena, "%.*s by client %.*s at %.*s", STR_ARG(text), STR_ARG(out_text(c->by_client_id, arena)),
+                            STR_ARG(out_text(c->by_host, arena)));
+    }
+    if (!str_is_empty(c->reason)) {
+        text = arena_printf(arena, "%.*s, saying %.*s", STR_ARG(text), STR_ARG(out_quoted(c->reason, arena)));
+    }
+    return text;
+}
+
+/* The first ones by name, how many came behind them. */
+static struct str all_causes(const history_rebalance *r, struct arena *arena)
+{
+    enum { NAMED = 3 };
+    int32_t total = 0, named = r->causes.len < NAMED ? r->causes.len : NAMED;
+    struct str text = STR("of what the history does not tell");
+    for (int32_t i = 0; i < r->counts.len; i++) {
+        total += r->counts.v[i].count;
+    }
+    for (int32_t i = 0; i < named; i++) {
+        struct str one = happened(&r->causes.v[i], arena);
+        text = i == 0 ? one
+                      : arena_printf(arena, "%.*s%s %.*s", STR_ARG(text), i + 1 == named && total == named ? ", and" : ",", STR_ARG(one));
+    }
+    if (total > named && named > 0) {
+        text = arena_printf(arena, "%.*s, and of %d more (in all %.*s)", STR_ARG(text), (int)(total - named),
+                            STR_ARG(history_causes(r, arena)));
+    }
+    return text;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------------------------------------------------------ */
+
+static struct str moved(const history_rebalance *r, struct arena *arena)
+{
+    const char *what = str_eq(r->group_type, STR("streams")) ? "task" : "partition";
+    if (r->moved == 0) {
+        return arena_printf(arena, "no %s changed hands", what);
+    }
+    return arena_printf(arena, "%d %s%s changed hands", (int)r->moved, what, r->moved == 1 ? "" : "s");
+}
+
+static struct str settled(const history_answer *h, const history_rebalance *r, struct arena *arena)
+{
+    if (r->settled_clock_ms < 0) {
+        return arena_printf(arena, "it is not settled yet, after %.*s", STR_ARG(history_duration(h->clock_ms - r->began_clock_ms, arena)));
+    }
+    struct str text = arena_printf(arena, "it was settled after %.*s, with %d member%s",
+                                   STR_ARG(history_duration(r->settled_clock_ms - r->began_clock_ms, arena)), (int)r->members,
+                                   r->members == 1 ? "" : "s");
+    if (!str_is_empty(r->last_member_id) && r->members > 1) {
+        text = arena_printf(arena, "%.*s, of which %.*s was the last", STR_ARG(text), STR_ARG(out_text(r->last_member_id, arena)));
+    }
+    return text;
+}
+
+struct str history_why(struct str group, const history_answer *h, struct arena *arena)
+{
+    struct str name = out_text(group, arena);
+    if (h->rebalances.len == 0) {
+        return h->recorded ? arena_printf(arena, "Group %.*s has not rebalanced since its history is recorded.", STR_ARG(name))
+                           : arena_printf(arena, "Nothing is recorded of group %.*s.", STR_ARG(name));
+    }
+    const history_rebalance *r = &h->rebalances.v[h->rebalances.len - 1];
+    const char *noun = str_eq(r->group_type, STR("classic")) ? "generation" : "epoch";
+    struct str begin = arena_printf(arena, "Group %.*s rebalanced at %.*s (%s %d to %d) because ", STR_ARG(name),
+                                    STR_ARG(out_time(r->began_wall_ms, arena)), noun, (int)r->epoch_before, (int)r->epoch_after);
+    struct str end = arena_printf(arena, "; %.*s, and %.*s.", STR_ARG(moved(r, arena)), STR_ARG(settled(h, r, arena)));
+    return joined(arena, joined(arena, begin, all_causes(r, arena)), end);
+}
