@@ -245,6 +245,7 @@ const struct cli_command command_groups_history = {
     .noun = "groups",
     .verb = "history",
     .operands = "GROUP...",
+    .watchable = true,
     .min_operands = 1,
     .max_operands = -1,
     .summary = "Shows the latest rebalances of groups: causes, who, what moved, how long it took.",

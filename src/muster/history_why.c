@@ -151,6 +151,9 @@ static struct str settled(const history_answer *h, const history_rebalance *r, s
     if (r->settled_clock_ms < 0) {
         return arena_printf(arena, "it is not settled yet, after %.*s", STR_ARG(history_duration(h->clock_ms - r->began_clock_ms, arena)));
     }
+    if (r->members == 0) {
+        return STR("nobody is left");
+    }
     struct str text = arena_printf(arena, "it was settled after %.*s, with %d member%s",
                                    STR_ARG(history_duration(r->settled_clock_ms - r->began_clock_ms, arena)), (int)r->members,
                                    r->members == 1 ? "" : "s");

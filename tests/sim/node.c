@@ -313,6 +313,7 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
 {
     struct sim_node *n = ctx;
     expiry_decided(n, shard, op, out);
+    causes_decided(n, op, out);
     if (op->kind == GROUP_RETENTION && out->records.len > 0) {
         check_group_gone(n->sim, op->group_id);
         streams_gone(n->sim, op->group_id);
@@ -347,6 +348,8 @@ static struct group_settings settings_of(const struct sim_node *n)
                                    .max_groups = 100000,
                                    .max_members = 100000,
                                    .max_state_bytes = 1 << 30,
+                                   .history_max_entries = 3,
+                                   .history_max_bytes = 16 << 10,
                                    .streams = {.session_timeout_ms = SIM_SESSION_MS,
                                                .heartbeat_interval_ms = 300,
                                                .hold_ms = hold_ms,
@@ -405,6 +408,7 @@ static void make_coord(struct sim_node *n)
                                   .run_job = errands_run_job,
                                   .create_topics = errands_create_topics};
     MUSTER_CHECK(coord_new(&n->coord, &options, &events) == 0);
+    causes_level(n);
     coord_replica_events(n->coord, &n->coord_events);
 }
 

@@ -365,6 +365,10 @@ void expiry_office(struct sim_node *n, uint32_t shard); /* its role of that shar
 void expiry_forget(struct sim_node *n);                 /* it starts, or is gone for good */
 void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
 
+/* causes.c: why groups rebalance. */
+void causes_level(struct sim_node *n); /* it starts */
+void causes_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
+
 /* check.c */
 void check_init(struct sim *sim);
 void check_free(struct sim *sim);
