@@ -500,6 +500,7 @@ void node_start(struct sim_node *n)
     expiry_forget(n);
     memory_restarts(n);
     mem_disk_port(n->disk, &n->port);
+    mem_disk_faults(n->disk)->misdirect_by = 0; /* that write was never made */
     make_coord(n);
     int rc = open_all(n, text);
     if (rc != 0) {
