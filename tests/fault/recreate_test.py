@@ -13,7 +13,8 @@ from faultlib.streams import StreamsMember, topology
 
 SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536,
             "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072,
-            "group.streams.initial.rebalance.delay.ms": 0}
+            "group.streams.initial.rebalance.delay.ms": 0,
+            "muster.group.consumer.heartbeat.hold.ms": 0}   # each of these clients waits for its answer
 MODERN = {"streams": (StreamsMember, topology("t", changelog="t-log")), "consumer": (ConsumerMember, "t")}
 NAMES = [f"group-{n}" for n in range(8)]
 
