@@ -100,14 +100,20 @@ struct group *group_find(const struct group_set *set, struct str id)
     return g;
 }
 
+static size_t group_bytes(struct str id)
+{
+    return sizeof(struct group) + (size_t)id.len;
+}
+
 struct group *group_find_or_add(struct group_set *set, struct str id)
 {
     struct group *g = group_find(set, id);
     if (g != NULL) {
         return g;
     }
-    g = pool_get(set->pool, sizeof *g);
-    g->id = pool_str(set->pool, id);
+    g = pool_get(set->pool, group_bytes(id));
+    memcpy(g + 1, id.ptr, (size_t)id.len);
+    g->id = (struct str){(const char *)(g + 1), id.len};
     g->id_hash = id_hash(set, id);
     g->classic.protocol_type = STR("");
     g->classic.protocol_name = STR_NULL;
@@ -134,8 +140,7 @@ static void group_free(struct group_set *set, struct group *g)
     table_remove(set, g);
     set->counts.groups--;
     MUSTER_CHECK(set->counts.groups >= 0);
-    pool_put_str(set->pool, g->id);
-    pool_put(set->pool, g, sizeof *g);
+    pool_put(set->pool, g, group_bytes(g->id));
 }
 
 void group_remove_if_gone(struct group_set *set, struct group *g)

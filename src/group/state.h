@@ -36,7 +36,6 @@ struct offset {
     int64_t expire_clock_ms; /* -1, or the shard clock at which the explicit retention time of commit versions 2 to 4 ends */
     struct uuid topic_id;    /* zero: not known at commit */
     struct str metadata;
-    uint64_t record_hash;
 };
 
 /* The group's offsets one after another, in order of topic name, then partition:
@@ -269,14 +268,18 @@ struct group {
     RB_ENTRY(group) link; /* by id */
     struct group *chain;  /* in the lookup table */
     uint64_t id_hash;
-    struct str id;
+    struct str id; /* its bytes follow the group */
     int64_t revision;
     uint64_t phase, beat_phase, work_phase;
     struct classic classic;
-    struct modern *consumer;      /* NULL: no record of a consumer group is live */
-    struct modern *streams;       /* NULL: no record of a streams group is live */
-    struct offset_page **offsets; /* offsets/page.h: in order */
-    int32_t page_count, page_capacity;
+    struct modern *consumer; /* NULL: no record of a consumer group is live */
+    struct modern *streams;  /* NULL: no record of a streams group is live */
+    /* offsets/page.h: in order. A group with one page has it here. */
+    union {
+        struct offset_page *page;
+        struct offset_page **pages;
+    };
+    int32_t page_count, page_capacity; /* 0: there is no array */
     int64_t offset_count;
     struct history *history; /* history/history.h; NULL: nothing happened, or nothing is recorded */
 };
@@ -340,7 +343,7 @@ struct apply_context {
     const struct wire_record *schema; /* of that record */
     struct arena *scratch;
 };
-uint64_t record_hash(struct record record); /* apply.c */
+uint64_t record_hash(struct record record); /* what a live record adds to the state hash; apply.c */
 static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, uint64_t new_hash)
 {
     set->hash += new_hash - old_hash;

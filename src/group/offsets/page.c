@@ -1,6 +1,6 @@
 /* page.c: offsets as bytes. One of them:
  *
- *     what it has (1)  place (1)  offset  [leader epoch]  clock  wall clock  [expiry]  [length, metadata]  [topic id (16)]  hash of its record (8)
+ *     what it has (1)  place (1)  offset  [leader epoch]  clock  wall clock  [expiry]  [length, metadata]  [topic id (16)]
  *
  * Numbers are as wide as they need to be, seven bits a byte, small ones of either sign short; times are told as differences from those of the offset before. */
 #include "page.h"
@@ -78,7 +78,6 @@ static void pack(struct packer *k, const struct offset *o, const struct offset *
     if ((has & HAS_ID) != 0) {
         put(k, &o->topic_id, sizeof(o->topic_id));
     }
-    put(k, &o->record_hash, sizeof(o->record_hash));
 }
 
 static size_t pack_all(uint8_t *to, const struct offset *all, int32_t len)
@@ -169,6 +168,5 @@ const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struc
     if ((has & HAS_ID) != 0) {
         get(&next, &at->topic_id, sizeof(at->topic_id));
     }
-    get(&next, &at->record_hash, sizeof(at->record_hash));
     return next;
 }

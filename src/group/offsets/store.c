@@ -43,6 +43,25 @@ static void topic_name_drop(struct group_set *set, struct topic_name *t)
 
 /* ---- pages ----------------------------------------------------------------------------------------------------------------- */
 
+static struct offset_page **pages_of(const struct group *g)
+{
+    return g->page_capacity == 0 ? (struct offset_page **)(uintptr_t)&g->page : g->pages;
+}
+
+static size_t pages_bytes(int32_t count)
+{
+    return (size_t)count * sizeof(struct offset_page *);
+}
+
+static void pages_free(struct group_set *set, struct group *g)
+{
+    if (g->page_capacity > 0) {
+        pool_put(set->pool, g->pages, pages_bytes(g->page_capacity));
+        g->page_capacity = 0;
+    }
+    g->page = NULL;
+}
+
 static int page_order(const struct offset_page *p, struct str topic, int32_t first)
 {
     int order = str_cmp(p->topic->name, topic);
@@ -55,7 +74,7 @@ static int32_t page_search(const struct group *g, struct str topic, int32_t firs
     int32_t low = 0, high = g->page_count;
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        int order = page_order(g->offsets[middle], topic, first);
+        int order = page_order(pages_of(g)[middle], topic, first);
         if (order == 0) {
             *ret_found = true;
             return middle;
@@ -72,31 +91,31 @@ static int32_t page_search(const struct group *g, struct str topic, int32_t firs
 
 static void page_make_room(struct group_set *set, struct group *g, int32_t at)
 {
-    if (g->page_count == g->page_capacity) {
-        int32_t capacity = g->page_capacity == 0 ? 1 : g->page_capacity * 2;
-        g->offsets = pool_resize(set->pool, g->offsets, (size_t)g->page_capacity * sizeof(struct offset_page *),
-                                 (size_t)capacity * sizeof(struct offset_page *));
+    if (g->page_count > 0 && g->page_count >= g->page_capacity) {
+        int32_t capacity = g->page_capacity == 0 ? 2 : g->page_capacity * 2;
+        struct offset_page **pages = pool_get(set->pool, pages_bytes(capacity));
+        memcpy(pages, pages_of(g), pages_bytes(g->page_count));
+        pages_free(set, g);
+        g->pages = pages;
         g->page_capacity = capacity;
     }
-    memmove(&g->offsets[at + 1], &g->offsets[at], (size_t)(g->page_count - at) * sizeof(struct offset_page *));
+    struct offset_page **pages = pages_of(g);
+    memmove(&pages[at + 1], &pages[at], pages_bytes(g->page_count - at));
+    pages[at] = NULL;
     g->page_count++;
-}
-
-static void pages_free(struct group_set *set, struct group *g)
-{
-    pool_put(set->pool, g->offsets, (size_t)g->page_capacity * sizeof(struct offset_page *));
-    g->offsets = NULL;
-    g->page_capacity = 0;
 }
 
 static void page_remove(struct group_set *set, struct group *g, int32_t at)
 {
-    topic_name_drop(set, g->offsets[at]->topic);
-    page_free(set->pool, g->offsets[at]);
+    struct offset_page **pages = pages_of(g);
+    topic_name_drop(set, pages[at]->topic);
+    page_free(set->pool, pages[at]);
     g->page_count--;
-    memmove(&g->offsets[at], &g->offsets[at + 1], (size_t)(g->page_count - at) * sizeof(struct offset_page *));
-    if (g->page_count == 0) {
+    memmove(&pages[at], &pages[at + 1], pages_bytes(g->page_count - at));
+    if (g->page_count == 1 && g->page_capacity > 0) {
+        struct offset_page *last = pages[0];
         pages_free(set, g);
+        g->page = last;
     }
 }
 
@@ -118,11 +137,11 @@ bool offsets_next(struct offset_walk *w)
         if (w->page + 1 >= w->g->page_count) {
             return false;
         }
-        const struct offset_page *p = w->g->offsets[++w->page];
+        const struct offset_page *p = pages_of(w->g)[++w->page];
         w->left = p->count;
         w->next = page_begin(p, &w->at);
     }
-    w->next = page_read(w->g->offsets[w->page], w->next, &w->at);
+    w->next = page_read(pages_of(w->g)[w->page], w->next, &w->at);
     w->left--;
     return true;
 }
@@ -134,7 +153,7 @@ bool offsets_find(const struct group *g, struct str topic, int32_t partition, st
     if (!found) {
         return false;
     }
-    const struct offset_page *p = g->offsets[at];
+    const struct offset_page *p = pages_of(g)[at];
     const uint8_t *next = page_begin(p, ret);
     for (int32_t i = 0; i < p->count; i++) {
         next = page_read(p, next, ret);
@@ -163,8 +182,8 @@ bool offsets_after(const struct group *g, struct str topic, int32_t partition, s
 void offsets_free(struct group_set *set, struct group *g)
 {
     for (int32_t i = 0; i < g->page_count; i++) {
-        topic_name_drop(set, g->offsets[i]->topic);
-        page_free(set->pool, g->offsets[i]);
+        topic_name_drop(set, pages_of(g)[i]->topic);
+        page_free(set->pool, pages_of(g)[i]);
     }
     set->counts.offsets -= g->page_count > 0 ? g->offset_count : 0; /* an overlay counts those of its base, and has none */
     pages_free(set, g);
@@ -215,25 +234,41 @@ static void count(struct group_set *set, struct group *g, int32_t difference)
     set->counts.offsets += difference;
 }
 
+/* What the one that it is about adds to the state hash: that of the record which made it, since that very record is what it is written as. */
+static uint64_t opened_hash(const struct apply_context *c, const struct group *g, struct topic_name *topic, const struct opened *o)
+{
+    if (!o->found) {
+        return 0;
+    }
+    struct arena_mark before = arena_here(c->scratch);
+    struct offset one = o->all[o->at];
+    one.topic = topic;
+    uint64_t hash = record_hash(offsets_record(g, &one, c->scratch));
+    arena_rewind(c->scratch, before);
+    return hash;
+}
+
 static void forget(const struct apply_context *c, const struct offset_commit_key *key)
 {
     struct group *g = group_find(c->set, key->group);
     bool paged = false;
     int32_t at = g == NULL ? 0 : page_search(g, key->topic, page_first(key->partition), &paged);
-    struct opened o = {.found = false};
-    if (paged) {
-        page_open(g->offsets[at], key->partition, &o);
+    if (!paged) {
+        return;
     }
-    group_hash_replace(c->set, o.found ? o.all[o.at].record_hash : 0, c->record_hash);
+    struct offset_page **page = &pages_of(g)[at];
+    struct opened o;
+    page_open(*page, key->partition, &o);
     if (!o.found) {
         return;
     }
+    group_hash_replace(c->set, opened_hash(c, g, (*page)->topic, &o), 0);
     opened_remove(&o);
     count(c->set, g, -1);
     if (o.len == 0) {
         page_remove(c->set, g, at);
     } else {
-        page_pack(c->set->pool, &g->offsets[at], g->offsets[at]->topic, o.all, o.len);
+        page_pack(c->set->pool, page, (*page)->topic, o.all, o.len);
     }
 }
 
@@ -242,9 +277,14 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
     struct group *g = group_find_or_add(c->set, key->group);
     bool paged;
     int32_t at = page_search(g, key->topic, page_first(key->partition), &paged);
+    if (!paged) {
+        page_make_room(c->set, g, at);
+    }
+    struct offset_page **page = &pages_of(g)[at];
+    struct topic_name *topic = paged ? (*page)->topic : topic_name_take(c->set, key->topic);
     struct opened o;
-    page_open(paged ? g->offsets[at] : NULL, key->partition, &o);
-    group_hash_replace(c->set, o.found ? o.all[o.at].record_hash : 0, c->record_hash);
+    page_open(*page, key->partition, &o);
+    group_hash_replace(c->set, opened_hash(c, g, topic, &o), c->record_hash);
     struct offset with = {.partition = key->partition,
                           .leader_epoch = value->leader_epoch,
                           .offset = value->offset,
@@ -252,16 +292,10 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
                           .commit_wall_ms = value->commit_timestamp,
                           .expire_clock_ms = value->expire_clock_ms,
                           .topic_id = value->topic_id,
-                          .metadata = value->metadata,
-                          .record_hash = c->record_hash};
-    opened_put(&o, &with);
+                          .metadata = value->metadata};
     count(c->set, g, o.found ? 0 : 1);
-    if (!paged) {
-        page_make_room(c->set, g, at);
-        g->offsets[at] = NULL;
-    }
-    struct topic_name *topic = paged ? g->offsets[at]->topic : topic_name_take(c->set, key->topic);
-    page_pack(c->set->pool, &g->offsets[at], topic, o.all, o.len);
+    opened_put(&o, &with);
+    page_pack(c->set->pool, page, topic, o.all, o.len);
 }
 
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
