@@ -44,6 +44,11 @@ def sample():
     text = (DEPLOY / "musterd.properties").read_text(encoding="utf-8")
     try_config(text, "musterd.properties")
     try_config(re.sub(r"^#([a-z.]+=)", r"\1", text, flags=re.M), "musterd.properties with all that is commented out")
+    said = subprocess.run([MUSTERD, "--help-config"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    defaults = dict(re.findall(r"^  ([a-z.]+)=(\S*)", said, flags=re.M))
+    for key, value in re.findall(r"^#([a-z.]+)=(\S+)$", text, flags=re.M):
+        example = "muster-1.example" in value or key == "broker.rack"
+        check(example or defaults.get(key) == value, f"musterd.properties shows {key}={value} as if it were the default, {defaults.get(key)}")
     nodes = values(text)["muster.peers"].split(",")
     check(len(nodes) == 3, "musterd.properties: three nodes")
     for node in nodes:  # as the comments say: change the lines marked (*)
