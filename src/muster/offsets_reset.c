@@ -24,6 +24,7 @@ struct reset {
     int64_t number;         /* of TO_OFFSET, SHIFT_BY */
     int64_t time_ms;        /* of TO_DATETIME, BY_DURATION */
     struct log_moment past; /* of TO_INDEX, TO_TIME */
+    bool restores;          /* those: what was committed is committed again, whatever the topic's end is said to be */
     struct saved_offsets file;
     struct change_how how;
     bool execute;
@@ -222,8 +223,12 @@ static int64_t wanted(const struct reset *r, struct str group, const struct offs
 }
 
 /* Kept within what there is to read, as Kafka's tool does, and says. */
-static int64_t kept_within(struct cli *cli, const struct offset_view *place, const struct bounds *b, int i, int64_t offset)
+static int64_t kept_within(const struct reset *r, const struct offset_view *place, const struct bounds *b, int i, int64_t offset)
 {
+    struct cli *cli = r->cli;
+    if (r->restores) {
+        return offset;
+    }
     int64_t to = offset > b->end[i] ? b->end[i] : offset < b->begin[i] ? b->begin[i] : offset;
     if (to != offset) {
         cli_say(cli, "%.*s-%d: %" PRId64 " is %s; it becomes %" PRId64, STR_ARG(out_text(place->topic, &cli->arena)), (int)place->partition,
@@ -258,10 +263,10 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
         one->offset = r->number;
         one->least = b->begin[i];
         one->most = b->end[i];
-        one->after = kept_within(cli, place, b, i, shifted(one->before, r->number));
+        one->after = kept_within(r, place, b, i, shifted(one->before, r->number));
         return CLI_OK;
     }
-    one->offset = one->after = kept_within(cli, place, b, i, wanted(r, ret->group, place, b, i, one->before));
+    one->offset = one->after = kept_within(r, place, b, i, wanted(r, ret->group, place, b, i, one->before));
     const struct saved_offset *kept = r->goal == FROM_FILE ? saved_find(&r->file, ret->group, place->topic, place->partition) : NULL;
     if (kept != NULL && kept->offset == one->offset) {
         one->leader_epoch = kept->leader_epoch;
@@ -440,6 +445,7 @@ static int read_pasts(struct reset *r, const struct str *groups, int count)
     }
     saved_settle(&r->file);
     r->goal = FROM_FILE;
+    r->restores = true;
     return code;
 }
 

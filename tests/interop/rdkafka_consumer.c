@@ -1,6 +1,8 @@
 /* rdkafka_consumer: an ordinary librdkafka consumer that says with time stamps what its group does.
  *
- *   rdkafka_consumer BOOTSTRAP GROUP TOPIC [NAME=VALUE]...      librdkafka settings
+ *   rdkafka_consumer BOOTSTRAP GROUP TOPIC [NAME=VALUE]...      librdkafka settings, and these two:
+ *   reads=true    from where the group is: it reads a record of each partition it owns every 100 ms, and commits where it is then
+ *   then=TOPIC    which it subscribes to as well when it gets SIGUSR1
  *
  * Subscribes, and every 100 ms commits the next offset of each partition it owns, waiting for the answer. Lines on standard output, each with
  * the wall clock in seconds first:
@@ -10,10 +12,13 @@
  *   1700000000.789 committed 17 in 1.234 ms
  *   1700000000.999 failed 17 after 100.000 ms: Broker: Not coordinator
  *   1700000001.111 error: ...
+ *   1700000000.123 begins t[0] 17           with reads=true: where the group is, once it is assigned
+ *   1700000000.223 read t[0] 17
  *
  * SIGTERM and SIGINT make it leave the group and end with status 0. */
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +29,26 @@
 
 enum { COMMIT_EVERY_MS = 100 };
 
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t stopping, subscribing;
+static bool reads;
+static const char *then;
+static rd_kafka_topic_partition_list_t *positions; /* of what it reads; NULL: not known yet */
 
 static void on_signal(int number)
 {
-    (void)number;
-    stopping = 1;
+    if (number == SIGUSR1) {
+        subscribing = 1;
+    } else {
+        stopping = 1;
+    }
+}
+
+static void forget_positions(void)
+{
+    if (positions != NULL) {
+        rd_kafka_topic_partition_list_destroy(positions);
+    }
+    positions = NULL;
 }
 
 static double seconds(clockid_t clock)
@@ -63,6 +82,7 @@ static void say_partitions(const char *what, const rd_kafka_topic_partition_list
 static void on_rebalance(rd_kafka_t *consumer, rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t *partitions, void *opaque)
 {
     (void)opaque;
+    forget_positions();
     if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         say_partitions("assigned", partitions);
         rd_kafka_assign(consumer, partitions);
@@ -107,7 +127,13 @@ static rd_kafka_t *make_consumer(int argc, char **argv)
             exit(2);
         }
         *equals = '\0';
-        set(conf, argv[i], equals + 1);
+        if (strcmp(argv[i], "reads") == 0) {
+            reads = strcmp(equals + 1, "true") == 0;
+        } else if (strcmp(argv[i], "then") == 0) {
+            then = equals + 1;
+        } else {
+            set(conf, argv[i], equals + 1);
+        }
     }
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
     rd_kafka_conf_set_error_cb(conf, on_error);
@@ -120,30 +146,97 @@ static rd_kafka_t *make_consumer(int argc, char **argv)
     return consumer;
 }
 
-/* Commits the same offset for everything that is assigned. */
-static void commit(rd_kafka_t *consumer, int64_t offset)
+/* number: what is said of it. */
+static void commit(rd_kafka_t *consumer, const rd_kafka_topic_partition_list_t *partitions, int64_t number)
+{
+    double begun = seconds(CLOCK_MONOTONIC);
+    rd_kafka_resp_err_t error = rd_kafka_commit(consumer, partitions, 0);
+    double took_ms = (seconds(CLOCK_MONOTONIC) - begun) * 1000;
+    if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        say("committed %lld in %.3f ms", (long long)number, took_ms);
+    } else {
+        say("failed %lld after %.3f ms: %s", (long long)number, took_ms, rd_kafka_err2str(error));
+    }
+}
+
+/* What is assigned to it; NULL: nothing. */
+static rd_kafka_topic_partition_list_t *assignment(rd_kafka_t *consumer)
 {
     rd_kafka_topic_partition_list_t *partitions = NULL;
     if (rd_kafka_assignment(consumer, &partitions) != RD_KAFKA_RESP_ERR_NO_ERROR || partitions == NULL) {
+        return NULL;
+    }
+    if (partitions->cnt == 0) {
+        rd_kafka_topic_partition_list_destroy(partitions);
+        return NULL;
+    }
+    return partitions;
+}
+
+/* Commits the same offset for everything that is assigned. */
+static void commit_all(rd_kafka_t *consumer, int64_t offset)
+{
+    rd_kafka_topic_partition_list_t *partitions = assignment(consumer);
+    if (partitions == NULL) {
         return;
     }
     for (int i = 0; i < partitions->cnt; i++) {
         partitions->elems[i].offset = offset;
     }
-    if (partitions->cnt > 0) {
-        double begun = seconds(CLOCK_MONOTONIC);
-        rd_kafka_resp_err_t error = rd_kafka_commit(consumer, partitions, 0);
-        double took_ms = (seconds(CLOCK_MONOTONIC) - begun) * 1000;
-        if (error == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            say("committed %lld in %.3f ms", (long long)offset, took_ms);
-        } else {
-            say("failed %lld after %.3f ms: %s", (long long)offset, took_ms, rd_kafka_err2str(error));
-        }
-    }
+    commit(consumer, partitions, offset);
     rd_kafka_topic_partition_list_destroy(partitions);
 }
 
-static void run(rd_kafka_t *consumer)
+static bool find_positions(rd_kafka_t *consumer)
+{
+    enum { TIMEOUT_MS = 5000 };
+    if (positions != NULL) {
+        return true;
+    }
+    rd_kafka_topic_partition_list_t *found = assignment(consumer);
+    if (found == NULL) {
+        return false;
+    }
+    if (rd_kafka_committed(consumer, found, TIMEOUT_MS) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        rd_kafka_topic_partition_list_destroy(found);
+        return false;
+    }
+    for (int i = 0; i < found->cnt; i++) {
+        rd_kafka_topic_partition_t *p = &found->elems[i];
+        p->offset = p->offset < 0 ? 0 : p->offset;
+        say("begins %s[%d] %lld", p->topic, p->partition, (long long)p->offset);
+    }
+    positions = found;
+    return true;
+}
+
+static void read_on(rd_kafka_t *consumer, int64_t number)
+{
+    if (!find_positions(consumer)) {
+        return;
+    }
+    for (int i = 0; i < positions->cnt; i++) {
+        rd_kafka_topic_partition_t *p = &positions->elems[i];
+        say("read %s[%d] %lld", p->topic, p->partition, (long long)p->offset++);
+    }
+    rd_kafka_topic_partition_list_t *copy = rd_kafka_topic_partition_list_copy(positions);
+    commit(consumer, copy, number); /* a rebalance may come meanwhile */
+    rd_kafka_topic_partition_list_destroy(copy);
+}
+
+static rd_kafka_resp_err_t subscribe(rd_kafka_t *consumer, const char *topic, const char *other)
+{
+    rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(2);
+    rd_kafka_topic_partition_list_add(topics, topic, RD_KAFKA_PARTITION_UA);
+    if (other != NULL) {
+        rd_kafka_topic_partition_list_add(topics, other, RD_KAFKA_PARTITION_UA);
+    }
+    rd_kafka_resp_err_t error = rd_kafka_subscribe(consumer, topics);
+    rd_kafka_topic_partition_list_destroy(topics);
+    return error;
+}
+
+static void run(rd_kafka_t *consumer, const char *topic)
 {
     double next = seconds(CLOCK_MONOTONIC);
     for (int64_t offset = 1; !stopping;) {
@@ -151,9 +244,13 @@ static void run(rd_kafka_t *consumer)
         if (message != NULL) {
             rd_kafka_message_destroy(message);
         }
+        if (subscribing) {
+            subscribing = 0;
+            say("subscribes to %s as well: %s", then, rd_kafka_err2str(subscribe(consumer, topic, then)));
+        }
         if (seconds(CLOCK_MONOTONIC) >= next) {
             next = seconds(CLOCK_MONOTONIC) + COMMIT_EVERY_MS / 1000.0;
-            commit(consumer, offset++);
+            (reads ? read_on : commit_all)(consumer, offset++);
         }
     }
 }
@@ -167,18 +264,17 @@ int main(int argc, char **argv)
     const struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
     setvbuf(stdout, NULL, _IOLBF, 0);
 
     rd_kafka_t *consumer = make_consumer(argc, argv);
-    rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(topics, argv[3], RD_KAFKA_PARTITION_UA);
-    rd_kafka_resp_err_t error = rd_kafka_subscribe(consumer, topics);
-    rd_kafka_topic_partition_list_destroy(topics);
+    rd_kafka_resp_err_t error = subscribe(consumer, argv[3], NULL);
     if (error != RD_KAFKA_RESP_ERR_NO_ERROR) {
         fprintf(stderr, "subscribe: %s\n", rd_kafka_err2str(error));
         return 1;
     }
-    run(consumer);
+    run(consumer, argv[3]);
+    forget_positions();
     error = rd_kafka_consumer_close(consumer);
     say("left: %s", rd_kafka_err2str(error));
     rd_kafka_destroy(consumer);

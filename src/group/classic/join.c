@@ -297,7 +297,8 @@ static void join_new(struct draft *t, bool group_is_new)
 static void rejoin(struct draft *t, const struct classic_member *m, const char *rule)
 {
     if (rule != RULE(JOIN_REJOIN)) {
-        classic_note(t, rule == RULE(JOIN_LEADER) ? GROUP_CAUSE_LEADER : GROUP_CAUSE_SUBSCRIPTION, m, -1);
+        bool asks = rule == RULE(JOIN_LEADER) && same_protocols(t->d, m);
+        classic_note(t, asks ? GROUP_CAUSE_LEADER : GROUP_CAUSE_SUBSCRIPTION, m, -1);
     }
     bool found;
     classic_draft_put(t, member_updated(t->d, m, next_generation(t->generation)), members_place(t->c, m->member_id, &found));
