@@ -193,33 +193,39 @@ static void print_moves(struct cli *cli, const history_answer *h)
 
 /* ---- the commands ----------------------------------------------------------------------------------------------------------------------- */
 
-static int fetch(struct cli *cli, struct client *c, struct str group, const history_answer **ret)
+/* NULL: *ret_code says why. */
+static const history_answer *fetch(struct cli *cli, struct client *c, struct str group, int *ret_code)
 {
-    int rc = history_fetch(c, group, &cli->arena, ret);
+    const history_answer *answer = NULL;
+    int rc = history_fetch(c, group, &cli->arena, &answer);
     if (rc == MUSTER_E_VERSION) {
-        return cli_fail(cli, CLI_FAILED, "the cluster keeps no history of rebalances: %s", c->error);
+        *ret_code = cli_fail(cli, CLI_FAILED, "the cluster keeps no history of rebalances: %s", c->error);
+        return NULL;
     }
     if (rc < 0) {
-        return cli_client_failed(cli, c, rc);
+        *ret_code = cli_client_failed(cli, c, rc);
+        return NULL;
     }
-    if ((*ret)->error_code != 0) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        kafka_error_text((*ret)->error_code, (*ret)->error_message, &cli->arena));
+    if (answer->error_code != 0) {
+        *ret_code = cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                             kafka_error_text(answer->error_code, answer->error_message, &cli->arena));
+        return NULL;
     }
-    if (!(*ret)->recorded) {
+    if (!answer->recorded) {
         cli_say(
             cli,
             "no history is recorded: by the cluster's feature level ('muster cluster upgrade'), or by muster.group.history.max.entries");
     }
-    return CLI_OK;
+    *ret_code = CLI_OK;
+    return answer;
 }
 
 static int history_one(struct describing *d, struct str group)
 {
     struct cli *cli = d->cli;
-    const history_answer *h;
-    int code = fetch(cli, &d->client, group, &h);
-    if (code != CLI_OK) {
+    int code;
+    const history_answer *h = fetch(cli, &d->client, group, &code);
+    if (h == NULL) {
         return code;
     }
     if (cli->json) {
@@ -259,9 +265,9 @@ const struct cli_command command_groups_history = {
 static int why_one(struct describing *d, struct str group)
 {
     struct cli *cli = d->cli;
-    const history_answer *h;
-    int code = fetch(cli, &d->client, group, &h);
-    if (code != CLI_OK) {
+    int code;
+    const history_answer *h = fetch(cli, &d->client, group, &code);
+    if (h == NULL) {
         return code;
     }
     struct str why = history_why(group, h, &cli->arena);
