@@ -11,7 +11,7 @@ static struct record draw_rebalance(struct record_draw *d)
     v.epoch_before = drawn_number(d);
     v.epoch_after = drawn_number(d);
     v.prepared_clock_ms = drawn_number(d);
-    v.settled_clock_ms = drawn_number(d) - 1;
+    v.settled_clock_ms = (int64_t)drawn_number(d) - 1;
     v.last_member_id = drawn_maybe(d, drawn_member(d));
     v.moved = drawn_number(d);
     v.causes.v = counts;
