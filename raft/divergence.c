@@ -71,6 +71,14 @@ static void compare(struct shard *s, uint64_t index)
     }
 }
 
+static void report(struct shard *s, uint32_t node, const struct hash_slot *slot)
+{
+    struct message m = {.type = MESSAGE_HASH, .shard = s->id};
+    m.hash.index = slot->index;
+    m.hash.hash = slot->hash;
+    core_post(s->core, NULL, node, CORE_RAFT, &m);
+}
+
 void hash_applied(struct shard *s)
 {
     struct replica *core = s->core;
@@ -79,15 +87,26 @@ void hash_applied(struct shard *s)
     }
     struct hash_slot *slot = &s->hashes[s->hash_next++ % HASHES_KEPT];
     *slot = (struct hash_slot){.index = s->applied, .hash = core->events.state_hash(core->events.ctx, s->id), .known = true};
-    struct message m = {.type = MESSAGE_HASH, .shard = s->id};
-    m.hash.index = slot->index;
-    m.hash.hash = slot->hash;
     for (size_t i = 0; i < core->peer_count; i++) {
         if (!core->peers[i].self && core->peers[i].connected) {
-            core_post(core, NULL, core->peers[i].id, CORE_RAFT, &m);
+            report(s, core->peers[i].id, slot);
         }
     }
     compare(s, slot->index);
+}
+
+/* Whoever was away when these were told may come to their indexes only now, and would find nobody to compare itself to. */
+void hash_connected(struct replica *core, uint32_t node)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        for (unsigned k = 0; k < HASHES_KEPT; k++) {
+            const struct hash_slot *slot = &s->hashes[(s->hash_next + k) % HASHES_KEPT]; /* the oldest first */
+            if (slot->known) {
+                report(s, node, slot);
+            }
+        }
+    }
 }
 
 void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t hash)

@@ -300,5 +300,6 @@ void install_close(struct replica *core);
 /* ---- divergence.c */
 void hash_applied(struct shard *s);
 void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t hash);
+void hash_connected(struct replica *core, uint32_t node);
 
 #endif

@@ -462,6 +462,32 @@ static void test_diverged_replica_stops(void **state)
     world_fini(&w);
 }
 
+/* Who was away when the others told their hashes hears them when he is back: nothing new is written by then, so nobody would tell him anything else. */
+static void test_diverged_replica_that_was_away_stops(void **state)
+{
+    enum { MORE_THAN_AN_INTERVAL = 20 };
+    struct world w;
+    (void)state;
+    start(&w, 95, 3, 1);
+    load(&w, 100 * MS);
+    assert_true(world_even(&w, SECOND));
+    uint32_t id = follower(&w, 0);
+    world_kill(&w, id);
+    for (unsigned i = 0; i < MORE_THAN_AN_INTERVAL; i++) {
+        assert_true(world_put(&w, 0, 64));
+        world_run(&w, 5 * MS);
+    }
+    w.unchecked = id;
+    world_restart(&w, id);
+    world_node(&w, id)->shards[0].hash = 12345;
+    world_run(&w, SECOND);
+    assert_non_null(strstr(world_node(&w, id)->fatal, "diverged"));
+    for (uint32_t n = 1; n <= 3; n++) {
+        assert_true(n == id || world_node(&w, n)->fatal[0] == '\0');
+    }
+    world_fini(&w);
+}
+
 /* Two of three gone and back: the survivor must not have run its term up, and everything goes on. */
 static void test_minority_keeps_its_term(void **state)
 {
@@ -620,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_slow_disk_hands_over),
         cmocka_unit_test(test_failed_write_is_fatal),
         cmocka_unit_test(test_diverged_replica_stops),
+        cmocka_unit_test(test_diverged_replica_that_was_away_stops),
         cmocka_unit_test(test_minority_keeps_its_term),
         cmocka_unit_test(test_longest_log_has_the_oldest_term),
         cmocka_unit_test(test_a_long_log_is_applied_in_slices),

@@ -16,7 +16,7 @@
 enum wanted { OUT, LEARNER, VOTER };
 
 static uint64_t first_seed = 1;
-static unsigned seed_count = 20;
+static unsigned seed_count = 24;
 
 /* The operator's wishes, and how often which was granted. */
 static struct {
