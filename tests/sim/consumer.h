@@ -51,11 +51,19 @@ struct consumer {
     uint64_t layout;    /* of the topics as it has assigned them */
 };
 
+/* A topic as a group's clients know it. */
+struct known_topic {
+    uint64_t as_of; /* that index of the catalogue */
+    bool there;
+    uint32_t number;
+};
+
 struct sim_consumers {
     struct consumer consumers[SIM_CONSUMER_MEMBERS];
     struct crowd crowds[SIM_CONSUMER_GROUPS];
     struct looker lookers[3];
     struct administrator admin;
+    struct known_topic known[SIM_CONSUMER_GROUPS][PLAN_TOPICS];
     int32_t partitions[SIM_CONSUMER_GROUPS][PLAN_TOPICS]; /* that they have, or are to have; 0: it is not there; -1: nor will be again */
     uint32_t fashion[SIM_CONSUMER_GROUPS];                /* of a mixed group: how many of a million begin their lives as classic ones */
     uint8_t type[SIM_CONSUMER_GROUPS];                    /* of a mixed group: as its coordinator last wrote it */

@@ -5,14 +5,20 @@
 
 /* ---- which topics there are ---- */
 
+/* What clients have heard of the topics they know, also while every node is dead, or those that live have not come so far again. */
 static bool number_of(struct sim *sim, uint32_t group, uint32_t topic, uint32_t *ret)
 {
-    struct catalog_topic found;
-    char name[SIM_ID_MAX];
-    if (!topic_newest(sim, consumer_topic(group, topic, name), &found))
-        return false;
-    *ret = topic_number(sim, found.id);
-    return true;
+    struct known_topic *known = &sim->consumers->known[group][topic];
+    uint64_t as_of = topics_as_of(sim);
+    if (as_of > 0 && as_of >= known->as_of) {
+        struct catalog_topic found;
+        char name[SIM_ID_MAX];
+        known->as_of = as_of;
+        known->there = topic_newest(sim, consumer_topic(group, topic, name), &found);
+        known->number = known->there ? topic_number(sim, found.id) : 0;
+    }
+    *ret = known->number;
+    return known->there;
 }
 
 static uint32_t topic_of(uint32_t group, struct str name)
@@ -82,7 +88,8 @@ struct bytes subscription_bytes(const struct consumer *c, int16_t version, struc
     buf_init(&out, 0);
     write_number(&out, 2, version);
     write_number(&out, 4, __builtin_popcount(c->names));
-    for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
+    for (uint32_t t = 0, number; t < PLAN_TOPICS; t++) {
+        (void)number_of(c->member.sim, group, t, &number); /* a consumer asks for metadata before it joins */
         if ((c->names >> t & 1) != 0)
             write_text(&out, consumer_topic(group, t, name));
     }

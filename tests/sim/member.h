@@ -197,6 +197,7 @@ void chore_add(struct administrator *a, enum chore_kind kind, const char *topic,
 uint32_t topic_number(struct sim *sim, struct uuid id); /* the same for the same id */
 struct uuid topic_id(const struct sim *sim, uint32_t number);
 /* By the catalogue of whoever knows most of it. */
+uint64_t topics_as_of(const struct sim *sim); /* the index of the newest catalogue that any living node has; 0: none */
 bool topic_newest(const struct sim *sim, const char *name, struct catalog_topic *ret);
 bool topic_exists(const struct sim *sim, uint32_t number);
 int64_t topic_seen_us(const struct sim *sim, uint32_t number); /* since when the simulator knows it */

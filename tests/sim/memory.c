@@ -90,38 +90,54 @@ static uint64_t trouble(const struct sim *sim)
     return t->dropped + t->crashes + t->pauses + t->slow_turns + t->partitions;
 }
 
-static bool all_applied(const struct sim *sim, uint32_t shard, uint64_t index)
+static struct sim_told *told_at(struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    return &n->told[shard][index / SIM_HASH_INTERVAL % COUNT_OF(n->told[shard])];
+}
+
+/* Whoever was given a snapshot from behind the entry tells no hash of it. What was told before this life is told again; what was told in it may have been dropped. */
+static bool all_told(struct sim *sim, struct sim_node *to, uint32_t shard, uint64_t index)
 {
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
-        struct replica_shard_status s;
-        if (!sim->nodes[id].alive)
+        struct sim_node *n = &sim->nodes[id];
+        const struct sim_told *told = told_at(n, shard, index);
+        if (!n->alive || told->index != index)
             return false;
-        replica_status(sim->nodes[id].core, shard, &s);
-        if (s.applied_index < index)
+        if (n != to && told->at_us >= to->started_us && told->dropped != sim->totals.dropped)
             return false;
     }
     return true;
 }
 
-/* tag: 1: all had applied the entry at the last look, and messages have arrived since. */
+void memory_told(struct sim_node *n, uint32_t shard)
+{
+    struct replica_shard_status s;
+    replica_status(n->core, shard, &s);
+    *told_at(n, shard, s.applied_index) = (struct sim_told){s.applied_index, n->sim->totals.dropped, n->sim->now_us};
+}
+
+/* The wrong offset may be committed anew just before hashes are told: what this node told was right when it was the first to say so. tag: 1: all had told
+ * theirs at the last look, and messages have arrived since. */
 static void watch(struct sim *sim, void *arg, uint64_t tag)
 {
     struct sim_node *n = arg;
-    if (!n->alive || n->life != n->watched.life || trouble(sim) != n->watched.trouble)
+    if (!n->alive || n->life != n->watched.life || trouble(sim) != n->watched.trouble ||
+        check_state_agrees(sim, n->watched.shard, n->watched.index, n->watched.hash))
         return;
     if (tag == 1)
         sim_fail(sim, "node %u goes on, although its hash of shard %u at entry %llu was another than that of all others", n->id,
                  n->watched.shard, (unsigned long long)n->watched.index);
-    bool applied = all_applied(sim, n->watched.shard, n->watched.index);
-    sim_at(sim, sim->now_us + (applied ? HEARD_US : AGAIN_US), watch, n, applied);
+    bool told = all_told(sim, n, n->watched.shard, n->watched.index);
+    sim_at(sim, sim->now_us + (told ? HEARD_US : AGAIN_US), watch, n, told);
 }
 
-static void watch_it(struct sim_node *n, uint32_t shard, uint64_t index)
+static void watch_it(struct sim_node *n, uint32_t shard, uint64_t index, uint64_t hash)
 {
     if (index % SIM_HASH_INTERVAL != 0)
         return;
     n->watched.shard = shard;
     n->watched.index = index;
+    n->watched.hash = hash;
     n->watched.life = n->life;
     n->watched.trouble = trouble(n->sim);
     sim_at(n->sim, n->sim->now_us + AGAIN_US, watch, n, 0);
@@ -137,7 +153,7 @@ void memory_state(struct sim_node *n, uint32_t shard, uint64_t index)
         compare_with_wrong(n->sim, shard, index, hash);
     } else {
         n->wrong[index % COUNT_OF(n->wrong)] = (struct sim_wrong){shard, index, hash};
-        watch_it(n, shard, index);
+        watch_it(n, shard, index, hash);
     }
 }
 
@@ -155,6 +171,8 @@ void memory_restarts(struct sim_node *n)
 {
     memcpy(n->diverged_before, n->diverged, sizeof(n->diverged));
     memset(n->diverged, 0, sizeof(n->diverged));
+    memset(n->told, 0, sizeof(n->told));
+    n->started_us = n->sim->now_us;
     n->diverges_next = n->was_wrong = false;
 }
 

@@ -117,13 +117,14 @@ void network_node_up(struct sim *sim, uint32_t id)
     }
 }
 
-/* Its connections to those whom it does not know any more are closed. Of these, nobody hears: what they say is not let in. */
+/* Its connections to those whom it does not know any more are closed: whoever comes back under another incarnation is somebody else, and has to connect, although
+ * his old connection was never seen to end. Of these, nobody hears: what they say is not let in. */
 void network_acquaint(struct sim *sim, uint32_t id)
 {
     struct sim_node *n = &sim->nodes[id];
     for (uint32_t other = 1; other <= sim->options.nodes; other++) {
         const struct sim_node *o = &sim->nodes[other];
-        n->sees[other] = n->sees[other] && members_lets_in(n, o, o->incarnation);
+        n->sees[other] = n->sees[other] && members_lets_in(n, o, o->incarnation) && replica_connected(n->core, other);
         if (other != id && o->alive && !n->sees[other] && members_acquainted(n, o))
             connect(sim, id, other);
     }

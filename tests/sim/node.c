@@ -254,6 +254,7 @@ static void on_snapshot_end(void *ctx, uint32_t shard)
 static uint64_t on_state_hash(void *ctx, uint32_t shard)
 {
     struct sim_node *n = ctx;
+    memory_told(n, shard);
     return n->coord_events.state_hash(PASS(n), shard);
 }
 static void on_message(void *ctx, uint32_t from, uint16_t channel, struct bytes data)

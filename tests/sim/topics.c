@@ -34,6 +34,12 @@ static const struct group_set *newest_catalog(const struct sim *sim)
     return newest;
 }
 
+uint64_t topics_as_of(const struct sim *sim)
+{
+    const struct group_set *catalog = newest_catalog(sim);
+    return catalog != NULL ? group_set_catalog_index(catalog) : 0;
+}
+
 bool topic_newest(const struct sim *sim, const char *name, struct catalog_topic *ret)
 {
     const struct group_set *catalog = newest_catalog(sim);

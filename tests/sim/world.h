@@ -149,8 +149,13 @@ struct sim_node {
     struct sim_wrong wrong[128]; /* the state as it was then */
     struct sim_watched {
         uint32_t shard;
-        uint64_t index, life, trouble;
-    } watched;                                                  /* it has reported a wrong hash there, and has to stop */
+        uint64_t index, hash, life, trouble;
+    } watched; /* it has reported a wrong hash there, and has to stop */
+    struct sim_told {
+        uint64_t index, dropped;
+        int64_t at_us;
+    } told[SIM_SHARDS][16];                                     /* the hashes it has told in this life; dropped: messages until then */
+    int64_t started_us;                                         /* this life */
     bool was_wrong;                                             /* in this life: hashes of then may still be compared */
     bool diverges_next;                                         /* its memory is about to change by itself (memory.c) */
     uint64_t diverged[SIM_SHARDS], diverged_before[SIM_SHARDS]; /* from that entry on; before: in its last life */
@@ -279,6 +284,7 @@ bool memory_diverged(const struct sim_node *n);
 struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry,
                             struct buf *copy);                         /* what it applies instead */
 void memory_state(struct sim_node *n, uint32_t shard, uint64_t index); /* check_state_hash, if it is to be like the others' */
+void memory_told(struct sim_node *n, uint32_t shard);                  /* it tells the others its hash */
 void memory_restarts(struct sim_node *n);
 void memory_restored(struct sim_node *n, uint32_t shard, uint64_t index);
 void memory_snapshot(struct sim_node *n, uint32_t shard);
