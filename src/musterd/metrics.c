@@ -144,7 +144,6 @@ static const struct metric store_metrics[] = {
     STORE(history_segments, OPS_GAUGE, "Files of the log that are kept as history."),
     STORE(history_snapshots, OPS_GAUGE, "Snapshots that newer ones replaced and that are kept as history."),
     STORE(history_bytes, OPS_GAUGE, "Bytes of both."),
-    STORE(history_since_ms, OPS_GAUGE, "When the oldest of them became history, in ms since 1970; 0: there is none."),
     STORE(history_given_up, OPS_COUNTER, "Pieces of history that went because the disk was full."),
 };
 #undef STORE
@@ -299,6 +298,9 @@ static void put_consensus(struct server *s, struct buf *out)
     uv_replica_stats(s->host, &core, &store);
     put_table(out, raft_metrics, COUNT_OF(raft_metrics), &core);
     put_table(out, store_metrics, COUNT_OF(store_metrics), &store);
+    const char *since = "muster_store_history_since_seconds";
+    ops_metric(out, since, OPS_GAUGE, "When the oldest file of the log became history, in seconds since 1970; 0: there is none.");
+    ops_value_micro(out, since, NULL, STR_NULL, store.history_since_ms * 1000);
 }
 
 /* A connection can be there one way only. */
@@ -357,7 +359,7 @@ static void read_view(struct server *s, struct limits_view *ret)
 /* Each decision counts once for each cause: a member that joins a group while it rebalances anyway, too. */
 static void put_causes(const struct coord_stats *stats, struct buf *out)
 {
-    static const char name[] = "muster_group_rebalance_causes";
+    static const char name[] = "muster_group_rebalance_causes_total";
     ops_metric(out, name, OPS_COUNTER, "Why groups that this node coordinates rebalanced, by cause.");
     for (int cause = 0; cause < GROUP_CAUSE_COUNT; cause++) {
         ops_value(out, name, "cause", str_of(group_cause_name(cause)), stats->causes[cause]);
