@@ -1,44 +1,26 @@
 /* members.c: finding members and pending ids, and what is read off a member. */
 #include "members.h"
 
+#include "../sorted.h"
+
+static int member_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((struct classic_member *const *)in)[place]->member_id, *(const struct str *)key);
+}
+
 int32_t members_place(const struct classic *c, struct str member_id, bool *ret_found)
 {
-    int32_t low = 0, high = c->member_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(c->members[middle]->member_id, member_id);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = false;
-    return low;
+    return sorted_place(c->members, c->member_count, member_order, &member_id, ret_found);
+}
+
+static int pending_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct classic_pending_id *)in)[place].member_id, *(const struct str *)key);
 }
 
 int32_t pending_place(const struct classic *c, struct str member_id, bool *ret_found)
 {
-    int32_t low = 0, high = c->pending_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(c->pending[middle].member_id, member_id);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = false;
-    return low;
+    return sorted_place(c->pending, c->pending_count, pending_order, &member_id, ret_found);
 }
 
 int32_t members_by_instance(const struct classic *c, struct str instance_id)

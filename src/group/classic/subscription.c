@@ -2,6 +2,8 @@
  * Both begin with an int16 version; version 0 is a prefix of all later ones, so that is what is read. */
 #include "draft.h"
 
+#include "../sorted.h"
+
 #include <string.h>
 
 struct reader {
@@ -183,20 +185,7 @@ bool classic_subscribed(struct decision *d, const struct group *g, struct str to
         d->subscribed_state = known ? 1 : -1;
     }
     *ret_known = d->subscribed_state > 0;
-    int32_t low = 0, high = d->subscribed_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(d->subscribed[middle], topic);
-        if (order == 0) {
-            return true;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return false;
+    return str_sorted_find(d->subscribed, d->subscribed_count, topic) >= 0;
 }
 
 bool classic_owns(const struct group *g, const struct classic_member *m, struct str topic, int32_t partition)

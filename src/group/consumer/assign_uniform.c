@@ -4,25 +4,21 @@
  * where racks are known, of what is near. */
 #include "assign_draft.h"
 
+#include "../sorted.h"
+
 /* ---- who had what ------------------------------------------------------------------------------------------------------------------------- */
+
+static int topic_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct consumer_topic *)in)[place].id, *(const struct str *)key);
+}
 
 /* The topic of that id, from a place on; topic_count: there is none. */
 static int32_t topic_find(const struct consumer_assign_input *in, struct str id, int32_t from)
 {
-    int32_t low = from, high = in->topic_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(in->topics[middle].id, id);
-        if (order == 0) {
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return in->topic_count;
+    const struct consumer_topic *first = from > 0 ? &in->topics[from] : in->topics; /* there may be none */
+    int32_t place = sorted_find(first, in->topic_count - from, topic_order, &id);
+    return place >= 0 ? from + place : in->topic_count;
 }
 
 static bool subscribes(const struct consumer_subscriber *m, int32_t topic)

@@ -3,6 +3,7 @@
 
 #include "../modern/job.h"
 #include "../names.h"
+#include "../sorted.h"
 
 /* ---- which assignor ------------------------------------------------------------------------------------------------------------------- */
 
@@ -73,22 +74,14 @@ struct builder {
         mixed; /* as Kafka 4.4.0 counts: by what members name; who names topics besides an expression is unlike the others, even the same */
 };
 
+static int topic_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct topic_view *)in)[place].name, *(const struct str *)key);
+}
+
 static int32_t find_topic(const struct builder *b, struct str name)
 {
-    int32_t low = 0, high = b->count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(b->by_name[middle].name, name);
-        if (order == 0) {
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return -1;
+    return sorted_find(b->by_name, b->count, topic_order, &name);
 }
 
 static void add_places(const struct builder *b, const struct str_array *names, bool *reads)

@@ -2,6 +2,7 @@
 #include "draft.h"
 
 #include "../names.h"
+#include "../sorted.h"
 
 #include <string.h>
 
@@ -16,20 +17,7 @@ struct uuid topic_of_unit(struct str name)
 
 static bool sorted_has(const struct str_array *names, struct str name)
 {
-    int32_t low = 0, high = names->len;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(names->v[middle], name);
-        if (order == 0) {
-            return true;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return false;
+    return str_sorted_find(names->v, names->len, name) >= 0;
 }
 
 bool consumer_member_reads(const struct modern_member *m, const struct regex_table *regexes, struct str topic)

@@ -1,6 +1,8 @@
 /* store.c: what the records of a group's history say: the records themselves, packed, in order. Nobody but people asks for them, so they are kept as logged. */
 #include "history.h"
 
+#include "../sorted.h"
+
 #include <string.h>
 
 /* ---- records ------------------------------------------------------------------------------------------------------------------------ */
@@ -62,25 +64,15 @@ static struct place place_of_key(struct bytes key)
     return p;
 }
 
+static int record_order(const void *in, int32_t place, const void *key)
+{
+    return place_cmp(place_of(((struct history_record *const *)in)[place]), *(const struct place *)key);
+}
+
 /* Where it is, or belongs. */
 static int32_t find(const struct history *h, struct place p, bool *ret_found)
 {
-    int32_t low = 0, high = h == NULL ? 0 : h->count;
-    *ret_found = false;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = place_cmp(place_of(h->v[middle]), p);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return sorted_place(h == NULL ? NULL : h->v, h == NULL ? 0 : h->count, record_order, &p, ret_found);
 }
 
 /* ---- the history of a group --------------------------------------------------------------------------------------------------------- */

@@ -112,6 +112,16 @@ void draft_remove(struct draft *t, const struct modern_slot *slot, enum group_ca
     }
 }
 
+int32_t draft_remove_all(struct draft *t, enum group_cause cause)
+{
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        if (t->was->slots[i].member != NULL) {
+            draft_remove(t, &t->was->slots[i], cause);
+        }
+    }
+    return t->was->member_count;
+}
+
 /* ---- records ---------------------------------------------------------------------------------------------------------------------- */
 
 /* The keys of all records of a group's members are laid out alike; so are those of the group's own. */

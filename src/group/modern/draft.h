@@ -116,6 +116,7 @@ void draft_hold(struct draft *t, const struct modern_slot *slot);
 void draft_add(struct draft *t, struct str member_id, const struct modern_slot *from);
 /* The member leaves, with all it has. The last one takes along what concerns members alone. */
 void draft_remove(struct draft *t, const struct modern_slot *slot, enum group_cause cause);
+int32_t draft_remove_all(struct draft *t, enum group_cause cause); /* how many there were */
 
 static inline bool draft_has(const struct draft *t, const struct modern_slot *slot) /* a member that is as it was */
 {

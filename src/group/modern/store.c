@@ -1,6 +1,8 @@
 /* store.c: the state of a group of one of the new protocols: its life, its sharing between a set and an overlay, and finding things in it. */
 #include "modern.h"
 
+#include "../sorted.h"
+
 #include <string.h>
 
 /* ---- parts: immutable, counted -------------------------------------------------------------------------------------------------- */
@@ -87,24 +89,14 @@ struct key_value *configs_copy(struct pool *pool, const struct key_value *config
 
 /* ---- slots ---------------------------------------------------------------------------------------------------------------------------- */
 
+static int slot_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct modern_slot *)in)[place].member_id, *(const struct str *)key);
+}
+
 int32_t slots_place(const struct modern *s, struct str member_id, bool *ret_found)
 {
-    int32_t low = 0, high = s->slot_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(s->slots[middle].member_id, member_id);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = false;
-    return low;
+    return sorted_place(s->slots, s->slot_count, slot_order, &member_id, ret_found);
 }
 
 struct modern_slot *slots_get(struct pool *pool, struct modern *s, struct str member_id)
@@ -494,19 +486,14 @@ void modern_report_init(struct unit_report *report, const struct member_position
     unit_report_init(report, units_join(p->assigned.kind[kind], p->revoking.kind[kind], arena), arena);
 }
 
+static int regex_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((struct modern_regex *const *)in)[place]->regex, *(const struct str *)key);
+}
+
 int32_t regexes_place(const struct modern *s, struct str regex, bool *ret_found)
 {
-    int32_t low = 0, high = s->regex_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (str_cmp(s->regexes[middle]->regex, regex) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = low < s->regex_count && str_eq(s->regexes[low]->regex, regex);
-    return low;
+    return sorted_place(s->regexes, s->regex_count, regex_order, &regex, ret_found);
 }
 
 struct regex_table modern_regexes(const struct modern *s, struct arena *arena)

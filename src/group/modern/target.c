@@ -1,6 +1,8 @@
 /* target.c: when a group's assignment is made anew, who has to know, and each member's way there. */
 #include "draft.h"
 
+#include "../sorted.h"
+
 enum assignment_wait assignment_wait(const struct draft *t)
 {
     const struct modern *s = &t->next;
@@ -39,22 +41,15 @@ bool draft_same_members(const struct draft *t, const struct assign_result *resul
     return count == result->count;
 }
 
+static int assigned_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct assign_result *)in)->members[place].member_id, *(const struct str *)key);
+}
+
 const struct holding *draft_computed(const struct draft *t, struct str member_id)
 {
-    int32_t low = 0, high = t->assigned == NULL ? 0 : t->assigned->count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(t->assigned->members[middle].member_id, member_id);
-        if (order == 0) {
-            return &t->assigned->members[middle].target;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
+    int32_t place = sorted_find(t->assigned, t->assigned == NULL ? 0 : t->assigned->count, assigned_order, &member_id);
+    return place >= 0 ? &t->assigned->members[place].target : NULL;
 }
 
 struct holding draft_target(const struct draft *t)

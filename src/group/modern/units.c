@@ -1,6 +1,8 @@
 /* units.c: sets of units as sorted arrays; every operation on two of them is one walk along both. */
 #include "units.h"
 
+#include "../sorted.h"
+
 #include <string.h>
 
 int unit_cmp(const struct unit *a, const struct unit *b)
@@ -12,23 +14,16 @@ int unit_cmp(const struct unit *a, const struct unit *b)
     return (a->partition > b->partition) - (a->partition < b->partition);
 }
 
+static int unit_order(const void *in, int32_t place, const void *key)
+{
+    return unit_cmp(&((const struct unit *)in)[place], key);
+}
+
 const struct unit *units_find(struct units set, struct str name, int32_t partition)
 {
     struct unit wanted = {.name = name, .partition = partition};
-    int32_t low = 0, high = set.len;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = unit_cmp(&set.v[middle], &wanted);
-        if (order == 0) {
-            return &set.v[middle];
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
+    int32_t place = sorted_find(set.v, set.len, unit_order, &wanted);
+    return place >= 0 ? &set.v[place] : NULL;
 }
 
 bool units_equal(struct units a, struct units b)

@@ -1,21 +1,18 @@
 /* uses.c: which topics the members of a group name, and how many of them do: a join need not look at what all the others subscribe to. */
 #include "modern.h"
 
+#include "../sorted.h"
+
 #include <string.h>
+
+static int use_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct topic_use *)in)[place].name, *(const struct str *)key);
+}
 
 static int32_t place_of(const struct topic_uses *u, struct str topic, bool *ret_found)
 {
-    int32_t low = 0, high = u->count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        if (str_cmp(u->v[middle].name, topic) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = low < u->count && str_eq(u->v[low].name, topic);
-    return low;
+    return sorted_place(u->v, u->count, use_order, &topic, ret_found);
 }
 
 static struct topic_uses *uses_new(struct pool *pool)

@@ -2,6 +2,8 @@
 #include "offsets.h"
 #include "page.h"
 
+#include "../sorted.h"
+
 #include <string.h>
 
 /* ---- topic names: one copy a set ------------------------------------------------------------------------------------------ */
@@ -62,31 +64,24 @@ static void pages_free(struct group_set *set, struct group *g)
     g->page = NULL;
 }
 
-static int page_order(const struct offset_page *p, struct str topic, int32_t first)
+struct page_key {
+    struct str topic;
+    int32_t first;
+};
+
+static int page_order(const void *in, int32_t place, const void *key)
 {
-    int order = str_cmp(p->topic->name, topic);
-    return order != 0 ? order : (p->first > first) - (p->first < first);
+    const struct offset_page *p = ((struct offset_page *const *)in)[place];
+    const struct page_key *k = key;
+    int order = str_cmp(p->topic->name, k->topic);
+    return order != 0 ? order : (p->first > k->first) - (p->first < k->first);
 }
 
 /* The place of that page, or the one that it would have. */
 static int32_t page_search(const struct group *g, struct str topic, int32_t first, bool *ret_found)
 {
-    int32_t low = 0, high = g->page_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = page_order(pages_of(g)[middle], topic, first);
-        if (order == 0) {
-            *ret_found = true;
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    *ret_found = false;
-    return low;
+    struct page_key key = {topic, first};
+    return sorted_place(pages_of(g), g->page_count, page_order, &key, ret_found);
 }
 
 static void page_make_room(struct group_set *set, struct group *g, int32_t at)

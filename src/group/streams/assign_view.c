@@ -2,6 +2,7 @@
 #include "assign_view.h"
 
 #include "../names.h"
+#include "../sorted.h"
 
 /* ---- members as the state has them ------------------------------------------------------------------------------------------------- */
 
@@ -94,20 +95,7 @@ static int32_t subtopology_number(const struct numbering *n, struct str id, int3
     if (guess >= 0 && str_eq(ids[guess], id)) {
         return guess;
     }
-    int32_t low = 0, high = n->to->in.subtopology_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(ids[middle], id);
-        if (order == 0) {
-            return middle;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return -1;
+    return str_sorted_find(ids, n->to->in.subtopology_count, id);
 }
 
 /* -1: there is no such task. */

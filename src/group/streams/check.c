@@ -1,6 +1,8 @@
 /* check.c: whether a heartbeat is one at all, before anybody looks at the group. Texts and precedence are Kafka's. */
 #include "draft.h"
 
+#include "../sorted.h"
+
 static struct refused invalid(struct str text)
 {
     return (struct refused){.error = KAFKA_INVALID_REQUEST, .text = text, .rule = RULE(INVALID)};
@@ -93,22 +95,15 @@ struct refused heartbeat_check(const struct draft *t, const heartbeat_request *r
 
 /* ---- tasks it says it has ------------------------------------------------------------------------------------------------------ */
 
+static int subtopology_order(const void *in, int32_t place, const void *key)
+{
+    return str_cmp(((const struct resolved_subtopology *)in)[place].id, *(const struct str *)key);
+}
+
 static const struct resolved_subtopology *find_subtopology(const struct resolved *resolved, struct str id)
 {
-    int32_t low = 0, high = resolved->subtopology_count;
-    while (low < high) {
-        int32_t middle = low + (high - low) / 2;
-        int order = str_cmp(resolved->subtopologies[middle].id, id);
-        if (order == 0) {
-            return &resolved->subtopologies[middle];
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return NULL;
+    int32_t place = sorted_find(resolved->subtopologies, resolved->subtopology_count, subtopology_order, &id);
+    return place >= 0 ? &resolved->subtopologies[place] : NULL;
 }
 
 static struct refused unknown_task(struct str text)

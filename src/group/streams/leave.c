@@ -36,12 +36,7 @@ int32_t streams_fence(struct decision *d, const struct group *g)
 {
     struct draft t;
     streams_draft_open(&t, d, g);
-    int32_t count = t.was->member_count;
-    for (int32_t i = 0; i < t.was->slot_count; i++) {
-        if (t.was->slots[i].member != NULL) {
-            draft_remove(&t, &t.was->slots[i], GROUP_CAUSE_ADMIN);
-        }
-    }
+    int32_t count = draft_remove_all(&t, GROUP_CAUSE_ADMIN);
     if (count > 0) {
         draft_close(&t);
     }
