@@ -68,6 +68,8 @@ struct offsets_view {
 };
 /* Every committed offset of the group, ordered by topic and partition. */
 int offsets_view_fetch(struct client *c, struct str group, struct arena *arena, struct offsets_view *ret);
+/* CLI_OK, or what a group's answer says against it, said: an error, or of a group that was named that it has no offsets. */
+int offsets_view_judge(struct cli *cli, struct str group, bool named, const struct offsets_view *offsets);
 /* Adds a partition without a commit unless it is there; keeps the order. */
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
 /* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */

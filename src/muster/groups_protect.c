@@ -37,14 +37,16 @@ static int set_protection(struct cli *cli, struct client *c, struct str group, b
                     error == KAFKA_INVALID_CONFIG ? "; groups are protected by muster, not by Apache Kafka" : "");
 }
 
-/* ---- protect ---- */
+/* ---- one group after the other ---- */
 
-static int run_protect(struct cli *cli)
+/* Fills a row and an object; an error has been said, and is the exit code. */
+typedef int one_group(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results);
+
+static int each_group(struct cli *cli, const char *result, one_group *act)
 {
-    static const char *const headers[] = {"GROUP", "PROTECTED"};
+    const char *const headers[] = {"GROUP", result};
     struct client c;
     struct table t;
-    bool on = !cli_flag(cli, "off");
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
@@ -52,16 +54,8 @@ static int run_protect(struct cli *cli)
     json_t *results = json_array();
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int one = set_protection(cli, &c, str_of(cli->operands[i]), on);
+        int one = act(cli, &c, str_of(cli->operands[i]), &t, results);
         code = one != CLI_OK ? one : code;
-        if (one == CLI_OK) {
-            json_t *row = json_object();
-            out_json_set(row, "group", out_json_text(str_of(cli->operands[i])));
-            out_json_set(row, "protected", json_boolean(on));
-            out_json_add(results, row);
-            table_text(&t, str_of(cli->operands[i]));
-            table_text(&t, on ? STR("yes") : STR("no"));
-        }
     }
     if (cli->json) {
         json_t *document = json_object();
@@ -73,6 +67,29 @@ static int run_protect(struct cli *cli)
     json_decref(results);
     client_fini(&c);
     return code;
+}
+
+/* ---- protect ---- */
+
+static int protect_one(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results)
+{
+    bool on = !cli_flag(cli, "off");
+    int code = set_protection(cli, c, group, on);
+    if (code != CLI_OK) {
+        return code;
+    }
+    json_t *row = json_object();
+    out_json_set(row, "group", out_json_text(group));
+    out_json_set(row, "protected", json_boolean(on));
+    out_json_add(results, row);
+    table_text(t, group);
+    table_text(t, on ? STR("yes") : STR("no"));
+    return CLI_OK;
+}
+
+static int run_protect(struct cli *cli)
+{
+    return each_group(cli, "PROTECTED", protect_one);
 }
 
 static const struct cli_option protect_options[] = {
@@ -168,29 +185,7 @@ static int delete_one(struct cli *cli, struct client *c, struct str group, struc
 
 static int run_delete(struct cli *cli)
 {
-    static const char *const headers[] = {"GROUP", "RESULT"};
-    struct client c;
-    struct table t;
-    int code = cli_connect(cli, &c);
-    if (code != CLI_OK) {
-        return code;
-    }
-    json_t *results = json_array();
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int one = delete_one(cli, &c, str_of(cli->operands[i]), &t, results);
-        code = one != CLI_OK ? one : code;
-    }
-    if (cli->json) {
-        json_t *document = json_object();
-        out_json_set(document, "groups", json_incref(results));
-        out_json_print(document, cli->out);
-    } else if (t.cell_count > 0) {
-        table_print(&t, cli->out);
-    }
-    json_decref(results);
-    client_fini(&c);
-    return code;
+    return each_group(cli, "RESULT", delete_one);
 }
 
 static const struct cli_option delete_options[] = {

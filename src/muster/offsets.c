@@ -58,15 +58,9 @@ static int list_one(struct cli *cli, struct client *c, struct str group, bool na
     if (rc == 0 && offsets.error == 0) {
         rc = offsets_view_ends(c, &offsets, &cli->arena);
     }
-    if (rc < 0) {
-        return cli_client_failed(cli, c, rc);
-    }
-    if (offsets.error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        kafka_error_text(offsets.error, STR_NULL, &cli->arena));
-    }
-    if (offsets.count == 0 && named) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets", STR_ARG(out_quoted(group, &cli->arena)));
+    int code = rc < 0 ? cli_client_failed(cli, c, rc) : offsets_view_judge(cli, group, named, &offsets);
+    if (code != CLI_OK) {
+        return code;
     }
     add_rows(t, group, &offsets);
     json_t *one = json_object();

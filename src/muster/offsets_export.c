@@ -11,15 +11,9 @@ static int add_group(struct cli *cli, struct client *c, struct str group, bool n
 {
     struct offsets_view offsets;
     int rc = offsets_view_fetch(c, group, &cli->arena, &offsets);
-    if (rc < 0) {
-        return cli_client_failed(cli, c, rc);
-    }
-    if (offsets.error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        kafka_error_text(offsets.error, STR_NULL, &cli->arena));
-    }
-    if (offsets.count == 0 && named) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets", STR_ARG(out_quoted(group, &cli->arena)));
+    int code = rc < 0 ? cli_client_failed(cli, c, rc) : offsets_view_judge(cli, group, named, &offsets);
+    if (code != CLI_OK) {
+        return code;
     }
     for (int i = 0; i < offsets.count; i++) {
         const struct offset_view *o = &offsets.v[i];

@@ -1,5 +1,6 @@
 /* offsets_view.c: committed offsets of a group and the ends of the partitions. */
 #include "group_view.h"
+#include "out.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,4 +199,16 @@ int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct are
         offsets->v[i].end = ends[i];
     }
     return rc;
+}
+
+int offsets_view_judge(struct cli *cli, struct str group, bool named, const struct offsets_view *offsets)
+{
+    if (offsets->error != 0) {
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
+                        kafka_error_text(offsets->error, STR_NULL, &cli->arena));
+    }
+    if (offsets->count == 0 && named) {
+        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets", STR_ARG(out_quoted(group, &cli->arena)));
+    }
+    return CLI_OK;
 }
