@@ -37,6 +37,43 @@ muster() {
     "$bin/muster" "$@" --bootstrap "$bootstrap"
 }
 
+# Only what was started here: clients are the pids in `clients`, and start_cluster was called.
+clients=() started=''
+
+end_clients() {
+    local pid
+    for pid in "${clients[@]}"; do
+        kill -CONT "$pid" 2>/dev/null || true
+        kill -TERM "$pid" 2>/dev/null || true
+    done
+    for pid in "${clients[@]}"; do
+        wait "$pid" 2>/dev/null || true
+    done
+    clients=()
+}
+
+clean_up() {
+    local status=$?
+    trap - EXIT INT TERM
+    end_clients
+    if [ -n "$started" ] && [ -z "$keep" ]; then
+        cluster stop || true
+        [ "$status" -ne 0 ] || rm -rf "$dir"
+    fi
+    exit "$status"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# start_cluster OPTION...: as `cluster start` has them; from the beginning; sets bootstrap.
+start_cluster() {
+    cluster start --base-port "$base_port" --fresh "$@" || fail "the cluster did not start"
+    started=1
+    cluster wait 30 || fail "the cluster does not serve"
+    bootstrap=$(cluster bootstrap)
+    export bootstrap
+}
+
 # until_true SECONDS COMMAND...: polls.
 until_true() {
     local end=$((SECONDS + $1))
