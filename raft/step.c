@@ -402,7 +402,6 @@ static bool log_agrees(const struct shard *s, uint64_t index, uint64_t term)
     return e != NULL ? e->term == term : index == s->snapshot_index && term == s->snapshot_term;
 }
 
-/* Splits what arrived so that a configuration entry is the first of its step: 0.22.1 gives it the index of the first new entry otherwise. */
 /* A follower whose disk is slower than the others' is sent what they can take: up to a thousand entries a shard, of a megabyte each. When it has too much that its
  * disk has not taken, the message counts without the entries that are too many, as if the leader had not sent them: that never stops what is here from being
  * committed, and the answer says up to where this node has come. */
@@ -420,8 +419,26 @@ static void shorten_append(struct shard *s, struct raft_append_entries *append)
     }
 }
 
+/* A leader that missed this node's answers may go on from below what is kept here; its snapshot may be older than this node's, too, so that there is nothing it could
+ * send that this node does not refuse. What a snapshot covers is committed, so every leader has the same: that part counts as taken, and the answer says so
+ * (etcd answers with the commit index there). The library would refuse, and would take entries from the very first one on for new ones. */
+static void skip_snapshotted(struct shard *s, struct raft_append_entries *append)
+{
+    if (append->prev_log_index >= s->snapshot_index || log_get(&s->log, append->prev_log_index) != NULL) {
+        return;
+    }
+    uint64_t covered = s->snapshot_index - append->prev_log_index;
+    unsigned skipped = append->n_entries < covered ? append->n_entries : (unsigned)covered;
+    append->entries += skipped;
+    append->n_entries -= skipped;
+    append->prev_log_index = s->snapshot_index;
+    append->prev_log_term = s->snapshot_term;
+}
+
+/* Splits what arrived so that a configuration entry is the first of its step: 0.22.1 gives it the index of the first new entry otherwise. */
 static void receive_append(struct shard *s, struct raft_message *m)
 {
+    skip_snapshotted(s, &m->append_entries);
     shorten_append(s, &m->append_entries);
     const struct raft_append_entries all = m->append_entries;
     unsigned start = 0;

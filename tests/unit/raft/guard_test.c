@@ -268,6 +268,48 @@ static void test_batch_that_does_not_fit(void **state)
     assert_int_equal(status_of(n).last_index, status.last_index);
 }
 
+/* A leader that missed this node's answers goes on from below what is kept here: what the snapshot covers counts as taken, the rest is taken. */
+static void test_entries_from_below_the_snapshot(void **state)
+{
+    enum { BELOW = 8, ABOVE = 2, MOST = 1024 };
+    static struct raft_entry entries[MOST];
+    (void)state;
+    world_fini(&w);
+    world_init(&w, 8, 3, 1);
+    w.options.log_retain_bytes = 20000;
+    world_start(&w);
+    assert_true(world_settle(&w, 2 * SECOND));
+    struct node *n = a_follower();
+    for (int i = 0; i < 500 && status_of(n).first_index <= BELOW + 2; i++) {
+        assert_true(world_put(&w, 0, 500));
+        world_run(&w, 2 * MS);
+    }
+    assert_true(world_even(&w, SECOND));
+    struct node *leader = world_leader(&w, 0);
+    struct replica_shard_status before = status_of(n);
+    assert_true(before.first_index > BELOW + 2);
+    w.unchecked = n->id;
+    struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
+    m.append_entries.term = before.term;
+    m.append_entries.entries = entries;
+    for (size_t i = 0; i < MOST; i++) {
+        entries[i] = (struct raft_entry){.term = before.term, .type = RAFT_COMMAND, .buf = {"x", 1}};
+    }
+
+    m.append_entries.prev_log_index = 0; /* the library takes these for new ones */
+    m.append_entries.n_entries = BELOW;
+    assert_int_equal(tell(n, leader->id, &m), 0);
+    assert_int_equal(status_of(n).last_index, before.last_index);
+
+    m.append_entries.prev_log_index = before.first_index - BELOW;
+    m.append_entries.prev_log_term = before.term;
+    m.append_entries.n_entries = (unsigned)(before.last_index + ABOVE - m.append_entries.prev_log_index);
+    assert_true(m.append_entries.n_entries <= MOST);
+    assert_int_equal(tell(n, leader->id, &m), 0);
+    assert_int_equal(status_of(n).last_index, before.last_index + ABOVE);
+    assert_int_equal(status_of(n).first_index, before.first_index);
+}
+
 /* A rejection from before the follower caught up, late: the follower is still fed afterwards. */
 static void test_late_rejection(void **state)
 {
@@ -350,6 +392,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_second_configuration_is_cut_off, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answer_of_a_peer_that_is_no_member, setup, teardown),
         cmocka_unit_test_setup_teardown(test_batch_that_does_not_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_entries_from_below_the_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_rejection, setup, teardown),
         cmocka_unit_test_setup_teardown(test_false_alarm, setup, teardown),
         cmocka_unit_test_setup_teardown(test_malformed_bytes, setup, teardown),
