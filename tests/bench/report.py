@@ -31,7 +31,8 @@ def span(values, digits):
 
 
 def table(load, cells):
-    print(f"\n### {load.split('-')[0]}s, 64 connections x {load.split('-')[1]} in flight\n")
+    verb, *pinned, in_flight = load.split("-")
+    print(f"\n### {verb}s, 64 connections x {in_flight} in flight{', each with the groups of one node' if pinned else ''}\n")
     print("| system | rate a second (spread) | p50 ms | p99 ms | CPU ms per 1,000 (spread) | errors |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name in SYSTEMS:
