@@ -128,8 +128,9 @@ struct coord_cut {
 };
 /* The cut is coord's until it was refused, lost or closed. */
 void coord_cut_open(struct coord *c, struct coord_cut *cut);
-/* Appends the next run of records, about budget bytes. false: it was the last. */
-bool coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out);
+/* Appends the next run of records, about budget bytes, and says whether there are more. After the last one they are compared with the state's hash, as kept from the log:
+ * MUSTER_E_CORRUPT if memory has changed by itself (the node ends; nothing that was drawn may be kept), else 0. */
+int coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out, bool *ret_more);
 void coord_cut_close(struct coord_cut *cut);     /* one that is open */
 
 /* ---- what events asked the owner to do (struct coord_events) ---- */

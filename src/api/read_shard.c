@@ -40,9 +40,10 @@ static void piece(struct api_request *r, struct api_cut *c)
     const struct read_shard_request *request = r->request;
     struct read_shard_response *response = api_response(r);
     struct buf data;
+    bool more = false;
     bool few = request->max_bytes > 0 && request->max_bytes < MOST_BYTES;
     buf_init(&data, 0);
-    bool more = coord_cut_next(&c->cut, few ? (size_t)request->max_bytes : MOST_BYTES, &data);
+    int rc = coord_cut_next(&c->cut, few ? (size_t)request->max_bytes : MOST_BYTES, &data, &more);
     response->cut_id = c->id;
     response->index = (int64_t)c->cut.index;
     response->term = (int64_t)c->cut.term;
@@ -56,6 +57,11 @@ static void piece(struct api_request *r, struct api_cut *c)
     if (!more) {
         coord_cut_close(&c->cut);
         cut_free(c);
+    }
+    if (rc != 0) {
+        refuse(r, KAFKA_UNKNOWN_SERVER_ERROR,
+               "This node's state has changed in memory by itself: begin again with the shard's next leader.");
+        return;
     }
     api_answer(r, response);
 }

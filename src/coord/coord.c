@@ -157,9 +157,14 @@ static void on_snapshot_begin(void *ctx, uint32_t shard, uint64_t *ret_state_has
 }
 
 /* Log and snapshots on disk are as they were: a start makes a good state of them. */
-static const char memory_text[] =
-    "the state in memory is not what was applied to it: this machine's memory may be faulty. Nothing of it was "
-    "written; the node can be started again.";
+bool snapshot_sound(struct shard *s)
+{
+    if (group_snapshot_whole(s->set))
+        return true;
+    s->coord->events.fatal(s->coord->events.ctx, "the state in memory is not what was applied to it: this machine's memory may be faulty. "
+                                                 "Nothing of it was written; the node can be started again.");
+    return false;
+}
 
 static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct bytes *ret)
 {
@@ -167,8 +172,7 @@ static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct by
     buf_clear(&s->snapshot);
     while (s->snapshot.len == 0 && !s->snapshot_done)
         s->snapshot_done = !group_snapshot_next(s->set, budget, &s->snapshot);
-    if (s->snapshot_done && !group_snapshot_whole(s->set)) {
-        s->coord->events.fatal(s->coord->events.ctx, memory_text);
+    if (s->snapshot_done && !snapshot_sound(s)) {
         *ret = BYTES_NULL;
         return;
     }

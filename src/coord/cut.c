@@ -51,10 +51,12 @@ void coord_cut_open(struct coord *c, struct coord_cut *cut)
     coord_submit_read(c, &cut->in.read);
 }
 
-bool coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out)
+int coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out, bool *ret_more)
 {
     MUSTER_CHECK(cut->in.frozen);
-    return group_snapshot_next(cut->in.coord->shards[cut->shard].set, budget, out);
+    struct shard *s = &cut->in.coord->shards[cut->shard];
+    *ret_more = group_snapshot_next(s->set, budget, out);
+    return *ret_more || snapshot_sound(s) ? 0 : MUSTER_E_CORRUPT;
 }
 
 void coord_cut_close(struct coord_cut *cut)

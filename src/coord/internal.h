@@ -324,6 +324,8 @@ void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct by
 void held_release(struct shard *s);
 
 /* ---- cut.c ---- */
+/* What was drawn of it in all is what the log made; else the node ends. */
+bool snapshot_sound(struct shard *s);
 void cut_lose(struct shard *s); /* the state is wanted for something else */
 
 /* ---- beat.c: heartbeats whose answers are held ---- */

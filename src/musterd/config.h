@@ -83,7 +83,7 @@ struct config_peer {
     int32_t id;
     struct config_endpoint at;
 };
-enum { CONFIG_MAX_PEERS = 15 };
+enum { CONFIG_MAX_PEERS = 32 }; /* as many as a cluster can have members */
 
 struct config_endpoint config_listener(const struct config *c);      /* where clients connect to */
 struct config_endpoint config_advertised(const struct config *c);    /* what clients are told */

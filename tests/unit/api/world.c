@@ -157,9 +157,11 @@ void coord_cut_open(struct coord *c, struct coord_cut *cut)
     }
 }
 
-bool coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out)
+int coord_cut_next(struct coord_cut *cut, size_t budget, struct buf *out, bool *ret_more)
 {
-    return group_snapshot_next(world_of(cut->in.coord)->sets[cut->shard], budget, out);
+    const struct group_set *set = world_of(cut->in.coord)->sets[cut->shard];
+    *ret_more = group_snapshot_next(world_of(cut->in.coord)->sets[cut->shard], budget, out);
+    return *ret_more || group_snapshot_whole(set) ? 0 : MUSTER_E_CORRUPT;
 }
 
 void coord_cut_close(struct coord_cut *cut)

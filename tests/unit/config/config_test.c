@@ -231,8 +231,11 @@ static void keys_are_judged_together(void **state)
         {"muster.peers", "0@a:1", "muster.peers: '0@a:1' is not ID@HOST:PORT\n"},
         {"muster.peers", "a:1", "muster.peers: 'a:1' is not ID@HOST:PORT\n"},
         {"muster.peers", "2@:1", "muster.peers: '2@:1' is not ID@HOST:PORT\n"},
-        {"muster.peers", "1@a:1,2@a:2,3@a:3,4@a:4,5@a:5,6@a:6,7@a:7,8@a:8,9@a:9,10@a:10,11@a:11,12@a:12,13@a:13,14@a:14,15@a:15,16@a:16",
-         "muster.peers: '16@a:16' is one more than a cluster can have\n"},
+        {"muster.peers",
+         "1@a:1,2@a:2,3@a:3,4@a:4,5@a:5,6@a:6,7@a:7,8@a:8,9@a:9,10@a:10,11@a:11,12@a:12,13@a:13,14@a:14,15@a:15,16@a:16,"
+         "17@a:17,18@a:18,19@a:19,20@a:20,21@a:21,22@a:22,23@a:23,24@a:24,25@a:25,26@a:26,27@a:27,28@a:28,29@a:29,30@a:30,31@a:31,32@a:32,"
+         "33@a:33",
+         "muster.peers: '33@a:33' is one more than a cluster can have\n"},
         {"group.min.session.timeout.ms", "1800001",
          "group.min.session.timeout.ms: 1800001 is more than group.max.session.timeout.ms, which is 1800000\n"},
         {"muster.heartbeat.interval.ms", "151",

@@ -10,7 +10,7 @@
 
 #include "world.h"
 
-enum { GROUPS = 50, BUDGET = 200 };
+enum { GROUPS = 50, BUDGET = 200, BROKER = 4 };
 
 struct reading {
     struct coord_cut cut;
@@ -68,7 +68,9 @@ static void check_state(const struct buf *state, const struct reading *r)
 
 static bool draw(struct reading *r, struct buf *out)
 {
-    return coord_cut_next(&r->cut, BUDGET, out);
+    bool more = false;
+    assert_int_equal(coord_cut_next(&r->cut, BUDGET, out, &more), 0);
+    return more;
 }
 
 /* Whatever is committed while it is read: the state is that of the moment when it was opened. */
@@ -155,6 +157,35 @@ static void test_office_lost_before_it_is_confirmed(void **state)
     world_free(w);
 }
 
+/* A bit flips where a config lies: no backup is made of that, and the node ends. */
+static void test_state_that_changed_by_itself(void **state)
+{
+    (void)state;
+    struct world *w = serving_world(1);
+    struct reading r;
+    struct buf out;
+    buf_init(&out, 0);
+    commit_all(w, 1);
+    struct str value = STR_NULL;
+    alter_budget(w, "muster.max.groups", "1000");
+    assert_true(catalog_config(coord_set(w->coord, 0), BROKER, STR(""), STR("muster.max.groups"), &value));
+    char *flipped = (char *)(uintptr_t)value.ptr;
+    *flipped ^= 4;
+    open_cut(w, &r);
+    settle(w);
+    bool more = true;
+    int rc = 0;
+    while (more) {
+        rc = coord_cut_next(&r.cut, BUDGET, &out, &more);
+    }
+    assert_int_equal(rc, MUSTER_E_CORRUPT);
+    assert_int_equal(w->fatal, 1);
+    coord_cut_close(&r.cut);
+    w->fatal = 0;
+    buf_fini(&out);
+    world_free(w);
+}
+
 /* The replica's own snapshot goes first: an open cut is lost, one that waits to be confirmed is refused, none is opened meanwhile. */
 static void test_lost_to_a_snapshot(void **state)
 {
@@ -209,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_state_as_of_one_moment),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_office_lost_before_it_is_confirmed),
+        cmocka_unit_test(test_state_that_changed_by_itself),
         cmocka_unit_test(test_lost_to_a_snapshot),
         cmocka_unit_test(test_lost_to_a_restore_and_to_the_end),
     };

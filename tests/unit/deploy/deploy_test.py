@@ -75,6 +75,7 @@ def unit():
     check(int(settings["TimeoutStopSec"]) >= GRACE_SECONDS, "musterd.service: TimeoutStopSec")
     codes = set(settings["RestartPreventExitStatus"].split())
     usage = subprocess.run([MUSTERD, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    check({"2", "3", "4", "7", "8", "70"} <= codes, f"musterd.service: {codes}: of what starting again does not mend, something is missing")
     check(codes <= set(re.findall(r"^ +([0-9]+)  ", usage, re.M)), f"musterd.service: {codes}: not all are exit codes of musterd")
     check("AF_UNIX" in settings["RestrictAddressFamilies"], "musterd.service: the notify socket is of AF_UNIX")
     if shutil.which("systemd-analyze"):
