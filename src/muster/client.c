@@ -507,3 +507,36 @@ int client_controller_call(struct client *c, const struct client_call *call, cli
         }
     }
 }
+
+int client_is_muster(struct client *c, struct arena *arena, bool *ret)
+{
+    const struct metadata_response *metadata;
+    int rc = client_metadata(c, NULL, 0, arena, &metadata);
+    if (rc < 0) {
+        return rc;
+    }
+    rc = MUSTER_E_REFUSED;
+    struct client_node *node = client_broker(c, 0);
+    for (int n = 0; node != NULL && rc < 0; node = client_broker(c, ++n)) {
+        rc = client_offers(c, node, API_KEY_CLUSTER_STATUS, 0, ret);
+    }
+    return rc;
+}
+
+int client_shard_count(struct client *c)
+{
+    struct cluster_status_request request;
+    const void *answer = NULL;
+    struct arena arena;
+    if (c->shard_count != 0) {
+        return c->shard_count;
+    }
+    wire_init(&wire_cluster_status_request, &request);
+    arena_init(&arena, 0);
+    struct client_call call = {.key = API_KEY_CLUSTER_STATUS, .max_version = -1, .request = &request};
+    int rc = client_any_call(c, &call, &arena, &answer, NULL);
+    const struct cluster_status_response *status = answer;
+    c->shard_count = rc == 0 && status->error_code == 0 && status->shards.len > 0 ? status->shards.len : -1;
+    arena_fini(&arena);
+    return c->shard_count;
+}

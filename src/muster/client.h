@@ -30,6 +30,7 @@ struct client {
     int64_t attempt_ms;              /* for one answer */
     int32_t correlation_id;
     int32_t controller; /* of the newest Metadata; -1: none */
+    int shard_count;    /* 0: not asked for yet; -1: the cluster has none, or does not say */
     struct str cluster_id;
     /* Not NULL: requests are answered by this instead of by a node (log_past_client.c). 0 or VERSION. */
     int (*answer)(void *ctx, const struct client_call *call, struct arena *arena, const void **ret);
@@ -79,6 +80,11 @@ int client_coordinator(struct client *c, struct str group, struct arena *arena, 
 /* The same for the controller: NOT_CONTROLLER is tried again elsewhere. */
 int client_controller_call(struct client *c, const struct client_call *call, client_error_fn *error_of, struct arena *arena,
                            const void **ret);
+
+/* Whether the cluster's nodes are muster's, by what they offer. 0, or as client_any_call. */
+int client_is_muster(struct client *c, struct arena *arena, bool *ret);
+/* Into how many shards the cluster's groups are divided, asked for once; -1: it is no cluster of muster, or does not say. */
+int client_shard_count(struct client *c);
 
 /* Whether the node offers the API in a version from min on. Connects when needed. */
 int client_offers(struct client *c, struct client_node *node, int16_t key, int16_t min_version, bool *ret);

@@ -1,5 +1,6 @@
 /* cluster.c: muster cluster status, transfer. */
 #include "commands.h"
+#include "group_view.h"
 #include "out.h"
 
 #include <inttypes.h>
@@ -469,40 +470,71 @@ int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t t
     return transfer(cli, c, &t);
 }
 
+/* SHARD [NODE], or [NODE] with --group. *ret_shard is -1 then. */
+static int take_transfer(struct cli *cli, int64_t *ret_shard, int64_t *ret_to)
+{
+    const char *group = cli_text(cli, "group");
+    int node_at = group != NULL ? 0 : 1;
+    *ret_shard = -1;
+    *ret_to = -1;
+    if (group == NULL && cli->operand_count == 0) {
+        return cli_fail(cli, CLI_USAGE, "say what: SHARD, or --group GROUP");
+    }
+    if (cli->operand_count > node_at + 1) {
+        return cli_fail(cli, CLI_USAGE, "say what once: SHARD, or --group GROUP");
+    }
+    if (group == NULL && !cli_parse_number(cli->operands[0], 0, INT32_MAX, ret_shard)) {
+        return cli_fail(cli, CLI_USAGE, "'%s' is not the number of a shard; for the shard of a group: --group %s", cli->operands[0],
+                        cli->operands[0]);
+    }
+    if (cli->operand_count > node_at && !cli_parse_number(cli->operands[node_at], 0, INT32_MAX, ret_to)) {
+        return cli_fail(cli, CLI_USAGE, "'%s' is not the id of a node", cli->operands[node_at]);
+    }
+    return cli_number(cli, "to", 0, INT32_MAX, *ret_to, ret_to) ? CLI_OK : CLI_USAGE;
+}
+
+/* CLI_OK, or what it was that nobody said. */
+static int find_shard(struct cli *cli, struct client *c, int64_t *ret_shard)
+{
+    const struct metadata_response *metadata;
+    int rc = client_metadata(c, NULL, 0, &cli->arena, &metadata);
+    if (rc < 0) {
+        return cli_client_failed(cli, c, rc);
+    }
+    *ret_shard = group_shard(c, str_of(cli_text(cli, "group")));
+    return *ret_shard >= 0 ? CLI_OK : cli_fail(cli, CLI_FAILED, "nobody says how many shards there are: %s", c->error);
+}
+
 static int run_transfer(struct cli *cli)
 {
     struct client c;
     int64_t shard;
-    int64_t to = -1;
-    if (!cli_parse_number(cli->operands[0], 0, INT32_MAX, &shard)) {
-        return cli_fail(cli, CLI_USAGE, "'%s' is not the number of a shard", cli->operands[0]);
+    int64_t to;
+    int code = take_transfer(cli, &shard, &to);
+    code = code == CLI_OK ? cli_connect(cli, &c) : code;
+    if (code != CLI_OK) {
+        return code;
     }
-    if (cli->operand_count > 1 && !cli_parse_number(cli->operands[1], 0, INT32_MAX, &to)) {
-        return cli_fail(cli, CLI_USAGE, "'%s' is not the id of a node", cli->operands[1]);
-    }
-    if (!cli_number(cli, "to", 0, INT32_MAX, to, &to)) {
-        return CLI_USAGE;
-    }
-    int code = cli_connect(cli, &c);
-    if (code == CLI_OK) {
-        code = cluster_transfer(cli, &c, (int32_t)shard, (int32_t)to);
-        client_fini(&c);
-    }
+    code = shard < 0 ? find_shard(cli, &c, &shard) : CLI_OK;
+    code = code == CLI_OK ? cluster_transfer(cli, &c, (int32_t)shard, (int32_t)to) : code;
+    client_fini(&c);
     return code;
 }
 
 static const struct cli_option transfer_options[] = {
+    {"group", "GROUP", "the shard that this group is in; the first operand is the node then"},
     {"to", "NODE", "the node that shall lead the shard (whichever is best placed)"},
 };
 
 const struct cli_command command_cluster_transfer = {
     .noun = "cluster",
     .verb = "transfer",
-    .operands = "SHARD [NODE]",
-    .min_operands = 1,
+    .operands = "[SHARD] [NODE]",
     .max_operands = 2,
     .summary = "Hands the leadership of a shard to another node and waits until that serves it.",
-    .details = "The groups of the shard go on: their members keep what is left of their sessions.",
+    .details =
+        "The groups of the shard go on: their members keep what is left of their sessions. 'muster groups coordinator GROUP' says which\n"
+        "shard a group is in; '--group GROUP' hands that one over.",
     .options = transfer_options,
     .option_count = COUNT_OF(transfer_options),
     .run = run_transfer};

@@ -38,6 +38,11 @@ json_t *coordinator_json(const struct coordinator_view *v)
     return one;
 }
 
+json_t *group_shard_json(const struct coordinator_view *v)
+{
+    return v->shard < 0 ? json_null() : json_integer(v->shard);
+}
+
 /* ---- JSON ---- */
 
 static const char *member_type_name(int8_t type)
@@ -106,6 +111,7 @@ json_t *group_json(const struct group_view *g, const struct offsets_view *offset
         out_json_set(one, "assignmentEpoch", json_integer(g->assignment_epoch));
     }
     out_json_set(one, "coordinator", coordinator_json(&g->coordinator));
+    out_json_set(one, "shard", group_shard_json(&g->coordinator));
     out_json_set(one, "members", members);
     out_json_set(one, "offsets", offsets_json(offsets));
     return one;
@@ -115,7 +121,8 @@ json_t *group_json(const struct group_view *g, const struct offsets_view *offset
 
 static void print_consumer_summary(struct cli *cli, const struct group_view *g)
 {
-    static const char *const headers[] = {"GROUP", "TYPE", "STATE", "EPOCH", "ASSIGNMENT-EPOCH", "ASSIGNOR", "#MEMBERS", "COORDINATOR"};
+    static const char *const headers[] = {"GROUP",    "TYPE",     "STATE",       "EPOCH", "ASSIGNMENT-EPOCH",
+                                          "ASSIGNOR", "#MEMBERS", "COORDINATOR", "SHARD"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     table_text(&t, g->group_id);
@@ -126,12 +133,13 @@ static void print_consumer_summary(struct cli *cli, const struct group_view *g)
     table_text(&t, g->protocol);
     table_number(&t, g->member_count);
     table_text(&t, coordinator_text(&g->coordinator, &cli->arena));
+    table_number_or_dash(&t, g->coordinator.shard);
     table_print(&t, cli->out);
 }
 
 static void print_classic_summary(struct cli *cli, const struct group_view *g)
 {
-    static const char *const headers[] = {"GROUP", "TYPE", "STATE", "PROTOCOL", "STRATEGY", "#MEMBERS", "COORDINATOR"};
+    static const char *const headers[] = {"GROUP", "TYPE", "STATE", "PROTOCOL", "STRATEGY", "#MEMBERS", "COORDINATOR", "SHARD"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     table_text(&t, g->group_id);
@@ -141,6 +149,7 @@ static void print_classic_summary(struct cli *cli, const struct group_view *g)
     table_text(&t, str_is_empty(g->protocol) ? STR_NULL : g->protocol);
     table_number(&t, g->member_count);
     table_text(&t, coordinator_text(&g->coordinator, &cli->arena));
+    table_number_or_dash(&t, g->coordinator.shard);
     table_print(&t, cli->out);
 }
 

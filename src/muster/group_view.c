@@ -1,8 +1,10 @@
 #include "group_view.h"
+#include "log.h"
 #include "log_past.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
 
@@ -173,14 +175,20 @@ static int by_member_id(const void *a, const void *b)
     return str_cmp(((const struct member_view *)a)->member_id, ((const struct member_view *)b)->member_id);
 }
 
-int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret)
+int32_t group_shard(struct client *c, struct str group)
+{
+    int count = client_shard_count(c);
+    return count > 0 ? (int32_t)log_shard_of_group(group, (uint32_t)count) : -1;
+}
+
+int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret, int16_t *ret_error)
 {
     struct client_node *node = NULL;
-    int16_t error = 0;
-    *ret = (struct coordinator_view){.id = -1};
-    int rc = client_coordinator(c, group, arena, &node, &error);
-    if (rc == 0 && error == 0) {
+    *ret = (struct coordinator_view){.id = -1, .shard = -1};
+    int rc = client_coordinator(c, group, arena, &node, ret_error);
+    if (rc == 0 && *ret_error == 0) {
         *ret = (struct coordinator_view){.id = node->id, .host = arena_printf(arena, "%s", node->host).ptr, .port = node->port};
+        ret->shard = group_shard(c, group);
     }
     return rc;
 }
@@ -196,7 +204,8 @@ int group_view_fetch(struct client *c, struct str group, struct arena *arena, st
         return rc;
     }
     qsort(ret->members, (size_t)ret->member_count, sizeof(*ret->members), by_member_id);
-    return coordinator_view_fetch(c, group, arena, &ret->coordinator);
+    int16_t error; /* it is described all the same */
+    return coordinator_view_fetch(c, group, arena, &ret->coordinator, &error);
 }
 
 /* ---- all groups ---- */
@@ -238,9 +247,57 @@ static int list_of_node(struct client *c, struct client_node *node, const struct
     }
 }
 
-static bool wanted(const struct list_groups_response_listed_group *g, struct str state, struct str type)
+static const char *const state_names[] = {
+    "PreparingRebalance", "CompletingRebalance", "Stable", "Empty", "Assigning", "Reconciling", "NotReady", "Dead", NULL};
+static const char *const type_names[] = {"classic", "consumer", "streams", "share", NULL};
+
+/* A bit by the place of the name, 0 for none. */
+static uint32_t bit_of(const char *const *names, struct str name)
 {
-    return (str_is_null(state) || str_eq(g->group_state, state)) && (str_is_null(type) || str_eq(g->group_type, type));
+    for (int i = 0; names[i] != NULL; i++) {
+        if ((size_t)name.len == strlen(names[i]) && strncasecmp(name.ptr, names[i], (size_t)name.len) == 0) {
+            return 1U << i;
+        }
+    }
+    return 0;
+}
+
+static bool wanted(const struct list_groups_response_listed_group *g, const struct list_filter *filter)
+{
+    return filter == NULL || ((filter->states == 0 || (filter->states & bit_of(state_names, g->group_state)) != 0) &&
+                              (filter->types == 0 || (filter->types & bit_of(type_names, g->group_type)) != 0));
+}
+
+static int take_names(struct cli *cli, const char *option, const char *const *names, uint32_t *ret)
+{
+    const char *at = cli_text(cli, option);
+    *ret = 0;
+    while (at != NULL) {
+        at += strspn(at, " ");
+        struct str name = {at, (int32_t)strcspn(at, ",")};
+        const char *next = at[name.len] == ',' ? at + name.len + 1 : NULL;
+        while (name.len > 0 && name.ptr[name.len - 1] == ' ') {
+            name.len--;
+        }
+        uint32_t bit = bit_of(names, name);
+        if (bit == 0) {
+            struct str all = str_of(names[0]);
+            for (int i = 1; names[i] != NULL; i++) {
+                all = arena_printf(&cli->arena, "%.*s, %s", STR_ARG(all), names[i]);
+            }
+            return cli_fail(cli, CLI_USAGE, "--%s: '%.*s' is no %s of groups; there are: %.*s", option, STR_ARG(name), option,
+                            STR_ARG(all));
+        }
+        *ret |= bit;
+        at = next;
+    }
+    return CLI_OK;
+}
+
+int list_filter_take(struct cli *cli, struct list_filter *ret)
+{
+    int code = take_names(cli, "state", state_names, &ret->states);
+    return code == CLI_OK ? take_names(cli, "type", type_names, &ret->types) : code;
 }
 
 /* A group that changed hands between two answers is listed once. */
@@ -255,7 +312,7 @@ static void drop_doubles(struct listed_groups *list)
     list->count = kept;
 }
 
-int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct str type, struct listed_groups *ret)
+int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter *filter, struct listed_groups *ret)
 {
     const struct metadata_response *metadata;
     struct list_groups_request request;
@@ -277,7 +334,7 @@ int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct
         for (int32_t i = 0; i < response->groups.len; i++) {
             const struct list_groups_response_listed_group *g = &response->groups.v[i];
             struct listed_group group = {g->group_id, g->group_type, g->protocol_type, g->group_state, node->id};
-            if (wanted(g, state, type)) {
+            if (wanted(g, filter)) {
                 add_group(ret, &group, &cli->arena);
             }
         }

@@ -11,8 +11,10 @@ struct coordinator_view {
     int32_t id; /* -1: not told */
     const char *host;
     int32_t port;
+    int32_t shard; /* the group's; -1: the cluster has none, or does not say how many */
 };
-int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret);
+/* As client_coordinator; with an error id is -1. */
+int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret, int16_t *ret_error);
 
 enum { MEMBER_CLASSIC = 0, MEMBER_CONSUMER = 1 }; /* MemberType of ConsumerGroupDescribe */
 struct member_view {
@@ -27,6 +29,9 @@ struct member_view {
     int32_t epoch;
     int8_t type; /* which protocol it speaks; -1: not told */
 };
+/* The shard of a group that may exist or not; -1: as in coordinator_view. */
+int32_t group_shard(struct client *c, struct str group);
+
 struct group_view {
     struct str group_id;
     int16_t error; /* not 0: the rest is empty */
@@ -49,8 +54,14 @@ struct listed_groups {
     struct listed_group *v;
     int count, cap;
 };
-/* Asks every node for its groups; ordered by id. A node that does not answer is reported on cli->err and left out. Filters may be null. */
-int group_list_fetch(struct cli *cli, struct client *c, struct str state, struct str type, struct listed_groups *ret);
+/* Which groups: a bit for each state and for each type that is wanted; 0: all. */
+struct list_filter {
+    uint32_t states, types;
+};
+/* --state and --type: names in whatever case, separated by commas, as Kafka's tool takes them. CLI_OK, or CLI_USAGE with a message. */
+int list_filter_take(struct cli *cli, struct list_filter *ret);
+/* Asks every node for its groups; ordered by id. A node that does not answer is reported on cli->err and left out. filter NULL: all groups. */
+int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter *filter, struct listed_groups *ret);
 
 /* What a group has committed, and the ends of the partitions. */
 struct offset_view {
@@ -83,6 +94,7 @@ struct str names_text(const struct str_array *names, struct arena *arena); /* "a
 json_t *names_json(const struct str_array *names);
 struct str coordinator_text(const struct coordinator_view *v, struct arena *arena);
 json_t *coordinator_json(const struct coordinator_view *v);
+json_t *group_shard_json(const struct coordinator_view *v); /* null: not told */
 json_t *group_json(const struct group_view *g, const struct offsets_view *offsets, struct arena *arena);
 void group_print_summary(struct cli *cli, const struct group_view *g);
 void group_print_members(struct cli *cli, const struct group_view *g);

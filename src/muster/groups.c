@@ -51,11 +51,13 @@ static int run_list(struct cli *cli)
 {
     struct client c;
     struct listed_groups groups;
-    int code = cli_connect(cli, &c);
+    struct list_filter filter;
+    int code = list_filter_take(cli, &filter);
+    code = code == CLI_OK ? cli_connect(cli, &c) : code;
     if (code != CLI_OK) {
         return code;
     }
-    int rc = group_list_fetch(cli, &c, str_of(cli_text(cli, "state")), str_of(cli_text(cli, "type")), &groups);
+    int rc = group_list_fetch(cli, &c, &filter, &groups);
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (cli->json) {
@@ -68,8 +70,9 @@ static int run_list(struct cli *cli)
 }
 
 static const struct cli_option list_options[] = {
-    {"state", "STATE", "only groups in that state, as Kafka writes it: Stable, Empty, PreparingRebalance, Assigning, Reconciling, ..."},
-    {"type", "TYPE", "only groups of that type: classic, consumer or streams"},
+    {"state", "STATE,...",
+     "only groups in these states: PreparingRebalance, CompletingRebalance, Stable, Empty, Assigning, Reconciling, NotReady, Dead"},
+    {"type", "TYPE,...", "only groups of these types: classic, consumer, streams, share"},
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,
@@ -253,31 +256,41 @@ const struct cli_command command_groups_describe = {
 
 /* ---- coordinator ---- */
 
+static void print_coordinator(struct cli *cli, const struct coordinator_view *v)
+{
+    static const char *const headers[] = {"NODE", "ADDRESS", "SHARD"};
+    struct table t;
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "group", out_json_text(str_of(cli->operands[0])));
+        out_json_set(document, "coordinator", coordinator_json(v));
+        out_json_set(document, "shard", group_shard_json(v));
+        out_json_print(document, cli->out);
+        return;
+    }
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    table_number(&t, v->id);
+    table_text(&t, arena_printf(&cli->arena, "%s:%" PRId32, v->host, v->port));
+    table_number_or_dash(&t, v->shard);
+    table_print(&t, cli->out);
+}
+
 static int run_coordinator(struct cli *cli)
 {
     struct client c;
-    struct client_node *node = NULL;
+    struct coordinator_view v;
     int16_t error = 0;
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
     }
-    int rc = client_coordinator(&c, str_of(cli->operands[0]), &cli->arena, &node, &error);
+    int rc = coordinator_view_fetch(&c, str_of(cli->operands[0]), &cli->arena, &v, &error);
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (error != 0) {
         code = cli_fail(cli, CLI_FAILED, "group '%s': %s", cli->operands[0], kafka_error_text(error, STR_NULL, &cli->arena));
-    } else if (cli->json) {
-        json_t *document = json_object();
-        json_t *coordinator = json_object();
-        out_json_set(coordinator, "id", json_integer(node->id));
-        out_json_set(coordinator, "host", out_json_text(str_of(node->host)));
-        out_json_set(coordinator, "port", json_integer(node->port));
-        out_json_set(document, "group", out_json_text(str_of(cli->operands[0])));
-        out_json_set(document, "coordinator", coordinator);
-        out_json_print(document, cli->out);
     } else {
-        fprintf(cli->out, "%" PRId32 "\n", node->id);
+        print_coordinator(cli, &v);
     }
     client_fini(&c);
     return code;
@@ -289,6 +302,10 @@ const struct cli_command command_groups_coordinator = {.noun = "groups",
                                                        .watchable = true,
                                                        .min_operands = 1,
                                                        .max_operands = 1,
-                                                       .summary = "Prints the id of the node that coordinates the group.",
-                                                       .details = "Every group id has a coordinator, whether the group exists or not.",
+                                                       .summary = "Shows the node that coordinates the group, and the group's shard.",
+                                                       .details =
+                                                           "Every group id has a coordinator, whether the group exists or not: the node "
+                                                           "that leads the shard which the id belongs to.\n"
+                                                           "'muster cluster transfer --group GROUP' hands it to another node, with the "
+                                                           "other groups of the shard.",
                                                        .run = run_coordinator};

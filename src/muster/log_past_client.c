@@ -305,6 +305,7 @@ int log_past_connect_at(struct cli *cli, const struct log_moment *at, struct cli
     }
     MUSTER_CHECK(client_init(c, "past:1", cli->timeout_ms) == 0);
     c->answer = answer;
+    c->shard_count = p->folder.log_shards > 0 ? (int)p->folder.log_shards : -1;
     c->answer_ctx = p;
     c->answer_close = past_close;
     return CLI_OK;

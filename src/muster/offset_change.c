@@ -214,7 +214,7 @@ static int check_existence(struct cli *cli, struct client *client, struct str gr
     if (how->create == CREATE_MAY) {
         return CLI_OK;
     }
-    int rc = group_list_fetch(cli, client, STR_NULL, STR_NULL, &all);
+    int rc = group_list_fetch(cli, client, NULL, &all);
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
     }

@@ -79,7 +79,7 @@ static int groups_to_list(struct cli *cli, struct client *c, struct str **ret, i
     if (*ret_named) {
         return MUSTER_E_OK;
     }
-    int rc = group_list_fetch(cli, c, STR_NULL, STR_NULL, &all);
+    int rc = group_list_fetch(cli, c, NULL, &all);
     if (rc < 0) {
         return rc;
     }

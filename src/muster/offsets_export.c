@@ -72,7 +72,7 @@ static int run_export(struct cli *cli)
         return code;
     }
     if (every) {
-        int rc = group_list_fetch(cli, &c, STR_NULL, STR_NULL, &all);
+        int rc = group_list_fetch(cli, &c, NULL, &all);
         code = rc < 0 ? cli_client_failed(cli, &c, rc) : CLI_OK;
         count = rc < 0 ? 0 : all.count;
     }

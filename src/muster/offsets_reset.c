@@ -366,7 +366,7 @@ static int groups_of(struct reset *r, struct str **ret, int *ret_count)
     if (r->goal == FROM_FILE) {
         return groups_of_file(r, ret, ret_count);
     }
-    int rc = group_list_fetch(cli, &r->client, STR_NULL, STR_NULL, &all);
+    int rc = group_list_fetch(cli, &r->client, NULL, &all);
     if (rc < 0) {
         return cli_client_failed(cli, &r->client, rc);
     }
@@ -476,6 +476,22 @@ static int reset_all(struct reset *r)
     return code;
 }
 
+/* A cluster without records would answer a look-up by their time with the end. */
+static int check_time(struct reset *r)
+{
+    bool muster = false;
+    if (r->goal != TO_DATETIME && r->goal != BY_DURATION) {
+        return CLI_OK;
+    }
+    int rc = client_is_muster(&r->client, &r->cli->arena, &muster);
+    if (rc < 0) {
+        return cli_client_failed(r->cli, &r->client, rc);
+    }
+    return !muster ? CLI_OK
+                   : cli_fail(r->cli, CLI_FAILED, "--%s: there are no records here to look up by time%s", goal_names[r->goal],
+                              r->how.create == CREATE_NO ? "; --to-time brings back what the group had committed at that time" : "");
+}
+
 static int run_with(struct cli *cli, enum change_create create)
 {
     struct reset r = {.cli = cli};
@@ -484,7 +500,8 @@ static int run_with(struct cli *cli, enum change_create create)
     r.how.create = create;
     code = code == CLI_OK ? cli_connect(cli, &r.client) : code;
     if (code == CLI_OK) {
-        code = reset_all(&r);
+        code = check_time(&r);
+        code = code == CLI_OK ? reset_all(&r) : code;
         client_fini(&r.client);
     }
     return code;
@@ -509,8 +526,8 @@ static const struct cli_option reset_options[] = {
     {"to-earliest", NULL, "to the beginning of each partition"},
     {"to-latest", NULL, "to the end of each partition"},
     {"to-current", NULL, "to where they are; to the end where nothing is committed"},
-    {"to-datetime", "TIME", "to the first record from TIME on: YYYY-MM-DDTHH:mm:SS.sss, or with a zone (Z, +01:00)"},
-    {"by-duration", "DURATION", "to the first record from that long ago on: PnDTnHnMnS"},
+    {"to-datetime", "TIME", "to the first record from TIME on, of Apache Kafka: YYYY-MM-DDTHH:mm:SS.sss, or with a zone (Z, +01:00)"},
+    {"by-duration", "DURATION", "to the first record from that long ago on, of Apache Kafka: PnDTnHnMnS"},
     {"shift-by", "N", "by N records, backwards when negative"},
     {"from-file", "FILE", "to what a file of `muster offsets export`, or of --export, says"},
     {"to-index", "INDEX", "to what the group had as of that entry of its shard's log (`muster log dump --group GROUP`)"},
@@ -537,7 +554,9 @@ const struct cli_command command_offsets_reset = {
         "by themselves and begin at the new offsets, and whatever they commit of before is refused. That needs a cluster of muster.\n"
         "CURRENT-OFFSET is what was replaced; --to-time and --to-index bring it back, as long as the log is kept. What the group has "
         "committed\n"
-        "only since then stays.",
+        "only since then stays.\n"
+        "--to-datetime and --by-duration look records up by their time: with Apache Kafka (--bootstrap). A cluster of muster has no\n"
+        "records and refuses them; --to-time is about what the group had committed.",
     .options = reset_options,
     .option_count = COUNT_OF(reset_options),
     .run = run_reset};
@@ -548,8 +567,8 @@ static const struct cli_option pre_create_options[] = {
     {"to-offset", "OFFSET", "at this offset"},
     {"to-earliest", NULL, "at the beginning of each partition"},
     {"to-latest", NULL, "at the end of each partition"},
-    {"to-datetime", "TIME", "at the first record from TIME on: YYYY-MM-DDTHH:mm:SS.sss, or with a zone (Z, +01:00)"},
-    {"by-duration", "DURATION", "at the first record from that long ago on: PnDTnHnMnS"},
+    {"to-datetime", "TIME", "at the first record from TIME on, of Apache Kafka: YYYY-MM-DDTHH:mm:SS.sss, or with a zone (Z, +01:00)"},
+    {"by-duration", "DURATION", "at the first record from that long ago on, of Apache Kafka: PnDTnHnMnS"},
     {"from-file", "FILE", "at what a file of `muster offsets export` says"},
     {"execute", NULL, "does it; otherwise the plan is shown"},
     {"dry-run", NULL, "only shows the plan, as without --execute"},

@@ -171,6 +171,7 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
     out_json_set(one, "assignor", out_json_text(g->assignor_name));
     out_json_set(one, "topology", topology_json_of(v));
     out_json_set(one, "coordinator", coordinator_json(&v->coordinator));
+    out_json_set(one, "shard", group_shard_json(&v->coordinator));
     out_json_set(one, "members", members);
     if (offsets != NULL) {
         out_json_set(one, "offsets", offsets_json(offsets));
@@ -182,8 +183,8 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
 
 void streams_print_summary(struct cli *cli, const struct streams_view *v)
 {
-    static const char *const headers[] = {"GROUP",          "TYPE",        "STATE",    "EPOCH",      "ASSIGNMENT-EPOCH",
-                                          "TOPOLOGY-EPOCH", "TOPOLOGY-ID", "#MEMBERS", "COORDINATOR"};
+    static const char *const headers[] = {"GROUP",          "TYPE",        "STATE",    "EPOCH",       "ASSIGNMENT-EPOCH",
+                                          "TOPOLOGY-EPOCH", "TOPOLOGY-ID", "#MEMBERS", "COORDINATOR", "SHARD"};
     const struct streams_group_describe_response_described_group *g = v->group;
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
@@ -196,6 +197,7 @@ void streams_print_summary(struct cli *cli, const struct streams_view *v)
     table_text(&t, v->topology != NULL ? v->topology->topology_id : STR_NULL);
     table_number(&t, g->members.len);
     table_text(&t, coordinator_text(&v->coordinator, &cli->arena));
+    table_number_or_dash(&t, v->coordinator.shard);
     table_print(&t, cli->out);
     if (v->topology != NULL && !str_is_empty(v->topology->problem)) {
         fprintf(cli->out, "\nPROBLEM  %.*s\n", STR_ARG(out_text(v->topology->problem, &cli->arena)));

@@ -74,7 +74,8 @@ int streams_view_fetch(struct client *c, struct str group, struct arena *arena, 
     if (rc < 0 && rc != MUSTER_E_VERSION) {
         return rc;
     }
-    return coordinator_view_fetch(c, group, arena, &ret->coordinator);
+    int16_t error; /* it is described all the same */
+    return coordinator_view_fetch(c, group, arena, &ret->coordinator, &error);
 }
 
 struct str streams_view_state(const struct streams_view *v)

@@ -167,7 +167,7 @@ def consumers(cli, client):
 
 def metrics(cli, cluster):
     """Of the node that coordinates the streams group."""
-    node = int(cli("groups", "coordinator", STREAMS)[0])
+    node = cli.json("groups", "coordinator", STREAMS)["coordinator"]["id"]
     port = cluster.address(node)[1] + 2
     with open(cluster.properties(node), "a", encoding="utf-8") as file:
         file.write(f"muster.admin.listener=127.0.0.1:{port}\n")
@@ -202,7 +202,7 @@ def losing_the_streams_coordinator(cli, cluster, before):
 
 
 def losing_a_node(cli, cluster):
-    node = int(cli("groups", "coordinator", GROUP)[0])
+    node = cli.json("groups", "coordinator", GROUP)["coordinator"]["id"]
     cluster.kill(node)
     group = cli.json("groups", "describe", GROUP)["groups"][0]
     check(group["coordinator"]["id"] != node and len(group["members"]) == 1, f"after the kill: {group}")
