@@ -231,18 +231,26 @@ def nobody_answers(cli, cluster):
 
 
 def moving_a_shard(cli):
-    shard = cli.json("cluster", "status")["shards"][0]
-    target = shard["leader"] % 3 + 1
-
     def handed_over():
-        """None as long as the target, which may have been restarted a moment ago, cannot take it yet."""
-        code, out, err = cli.cluster.muster("cluster", "transfer", shard["shard"], "--to", target, "--json", "--bootstrap",
-                                            cli.cluster.bootstrap())
+        """None as long as the target, which may have been restarted a moment ago, cannot take it yet, or another node has it meanwhile."""
+        leader = cli.json("cluster", "status")["shards"][0]["leader"]
+        target = leader % 3 + 1
+        code, out, err = cli.cluster.muster("cluster", "transfer", 0, "--to", target, "--json", "--bootstrap", cli.cluster.bootstrap())
         check(code in (0, 1), f"transfer: exit code {code}: {err.strip()}")
-        return json.loads(out) if code == 0 else None
+        moved = json.loads(out) if code == 0 else {"from": None, "to": target}
+        check_equal(moved["to"], target, "transfer")
+        return moved if moved["from"] == leader else None
     moved = until("the shard is handed over", handed_over, 10)
-    check_equal((moved["from"], moved["to"]), (shard["leader"], target), "transfer")
     cli("cluster", "transfer", 999, code=1)
+    shard = cli.json("groups", "coordinator", GROUP)["shard"]
+    check_equal(shard, cli.json("groups", "describe", GROUP)["groups"][0]["shard"], "the group's shard")
+
+    def group_moved():
+        """The group's shard by the name of the group: None as above."""
+        target = cli.json("groups", "coordinator", GROUP)["coordinator"]["id"] % 3 + 1
+        code, out, _ = cli.cluster.muster("cluster", "transfer", "--group", GROUP, target, "--json", "--bootstrap", cli.cluster.bootstrap())
+        return json.loads(out) if code == 0 else None
+    check_equal(until("the group's shard is handed over", group_moved, 10)["shard"], shard, "shard that was handed over")
     say(f"shard 0 handed from node {moved['from']} to node {moved['to']}")
 
 
