@@ -122,13 +122,18 @@ uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition, u
     return (uint64_t)sim->check->next_value;
 }
 
+/* Values grow with the run, and so with every register. */
 static struct write *find_write(struct reg *r, int64_t value)
 {
-    for (size_t i = r->len; i > 0; i--) {
-        if (r->v[i - 1].value == value)
-            return &r->v[i - 1];
+    size_t low = 0, high = r->len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->v[middle].value < value)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NULL;
+    return low < r->len && r->v[low].value == value ? &r->v[low] : NULL;
 }
 
 void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value)
@@ -154,9 +159,9 @@ void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t valu
         return;
     }
     int64_t there_us = found != NULL ? found->acked_us : -1;
-    for (size_t i = 0; i < r->len; i++) {
-        const struct write *w = &r->v[i];
-        if (w != found && w->acked_us < sent_us && w->sent_us > there_us) {
+    for (size_t i = r->len; i > 0 && r->v[i - 1].sent_us > there_us; i--) { /* in the order in which they were sent */
+        const struct write *w = &r->v[i - 1];
+        if (w != found && w->acked_us < sent_us) {
             sim_fail(sim, "%s: group %u partition %d: found %lld, but %lld was acknowledged before", how, group, partition,
                      (long long)value, (long long)w->value);
             return;

@@ -476,6 +476,13 @@ static void understand(struct sim_client *c, const struct reply *a)
     }
 }
 
+/* Most of a run's time goes into what is asked here, and before the first fault and after the last one there is little to find out by asking often. */
+static int64_t pause_us(struct sim *sim)
+{
+    bool peace = sim->healing || sim->now_us < SIM_FIRST_FAULT_US;
+    return peace ? sim_between(sim, 5000, 60000) : sim_between(sim, 100, 16000);
+}
+
 static void answer_arrives(struct sim_request *r)
 {
     struct sim *sim = r->sim;
@@ -493,7 +500,7 @@ static void answer_arrives(struct sim_request *r)
     } else {
         understand(c, &reply);
         if (!sim->failed)
-            think_at(c, sim->now_us + sim_between(sim, 100, 3000));
+            think_at(c, sim->now_us + pause_us(sim));
     }
 }
 

@@ -202,7 +202,7 @@ static void next_fault(struct sim *sim, void *arg, uint64_t tag)
 
 void faults_start(struct sim *sim)
 {
-    sim_at(sim, sim->now_us + 3000000, next_fault, NULL, 0);
+    sim_at(sim, SIM_FIRST_FAULT_US, next_fault, NULL, 0);
 }
 
 void faults_heal(struct sim *sim)

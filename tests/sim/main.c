@@ -115,7 +115,7 @@ struct session {
     struct sim_options options;
     uint64_t from, count, passed, failed;
     bool want_minima, stop_at_first;
-    const char *history, *resume, *build;
+    const char *history, *resume, *build, *commit;
     struct sim_totals totals;
     struct results results;
 };
@@ -166,7 +166,7 @@ static int usage(void)
 {
     fputs("usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-damage] [--no-minima] "
           "[--stop-at-first]\n"
-          "                  [--history FILE] [--resume FILE --build NAME]\n"
+          "                  [--history FILE] [--resume FILE --build NAME [--commit NAME]]\n"
           "  --seed S         one seed; its hash is the last line but the totals\n"
           "  --seeds N        N seeds from --from (default 1)\n"
           "  --seconds T      virtual seconds with faults, default 20\n"
@@ -197,6 +197,8 @@ static bool take_value(struct session *s, const char *name, const char *value)
         s->resume = value;
     } else if (strcmp(name, "--build") == 0) {
         s->build = value;
+    } else if (strcmp(name, "--commit") == 0) {
+        s->commit = value;
     } else {
         return false;
     }
@@ -226,7 +228,9 @@ static bool open_files(struct session *s)
         perror(s->history);
         return false;
     }
-    return s->resume == NULL || results_open(&s->results, s->resume, s->build, s->from, s->count, &s->totals);
+    bool opened = s->resume == NULL || results_open(&s->results, s->resume, s->build, s->from, s->count, &s->totals);
+    s->results.commit = s->commit;
+    return opened;
 }
 
 int main(int argc, char **argv)

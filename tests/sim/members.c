@@ -14,12 +14,18 @@ static bool in_story(const struct sim *sim)
 
 /* ---- the record of the members ---- */
 
+static struct uuid incarnation_of(uint32_t id, uint32_t incarnation)
+{
+    struct uuid drawn;
+    memset(drawn.b, (int)id, sizeof(drawn.b));
+    if (incarnation > 0)
+        drawn.b[15] = (uint8_t)incarnation;
+    return drawn;
+}
+
 static struct store_peer peer_of(uint32_t id, uint32_t incarnation)
 {
-    struct store_peer peer = {.node_id = id};
-    memset(peer.incarnation.b, (int)id, sizeof(peer.incarnation.b));
-    if (incarnation > 0)
-        peer.incarnation.b[15] = (uint8_t)incarnation;
+    struct store_peer peer = {.node_id = id, .incarnation = incarnation_of(id, incarnation)};
     snprintf(peer.address, sizeof(peer.address), "node-%u:1", id);
     return peer;
 }
@@ -78,10 +84,10 @@ struct store_identity members_identity(const struct sim_node *n)
 
 bool members_lets_in(const struct sim_node *n, const struct sim_node *other, uint32_t incarnation)
 {
-    const struct store_peer known = peer_of(other->id, incarnation);
+    const struct uuid known = incarnation_of(other->id, incarnation);
     for (uint32_t i = 0; i < n->identity.peer_count; i++) {
         if (n->identity.peers[i].node_id == other->id)
-            return uuid_eq(n->identity.peers[i].incarnation, known.incarnation);
+            return uuid_eq(n->identity.peers[i].incarnation, known);
     }
     return false;
 }

@@ -74,6 +74,8 @@ void results_add(struct results *r, uint64_t seed, bool ok, uint64_t hash, const
         fprintf(r->file, " %s=%llu", #field, (unsigned long long)totals->field);
     SIM_TOTALS(X)
 #undef X
+    if (r->commit != NULL)
+        fprintf(r->file, " commit=%s", r->commit);
     fputc('\n', r->file);
     fflush(r->file);
 }

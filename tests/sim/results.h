@@ -1,8 +1,9 @@
 /* results.h: what runs of seeds came to, kept in a file, so that a run of hours can be stopped and taken up again. One line a seed:
  *
- *     BUILD SEED ok|FAILED HASH NAME=VALUE ...
+ *     BUILD SEED ok|FAILED HASH NAME=VALUE ... commit=COMMIT
  *
- * BUILD says which code it was (scripts/sim gives the commit); lines of other builds are left alone and count nothing. */
+ * BUILD says which code it was (scripts/sim gives a hash of all that the simulator is made of, which many commits leave as it is); lines of other builds are
+ * left alone and count nothing. COMMIT says where it was run. */
 #ifndef MUSTER_SIM_RESULTS_H
 #define MUSTER_SIM_RESULTS_H
 
@@ -10,6 +11,7 @@
 
 struct results {
     FILE *file;
+    const char *commit; /* told with what is added; NULL: not known */
     char build[80];
     uint8_t *done; /* by seed - from: 1 ok, 2 failed */
     uint64_t from, count;

@@ -87,7 +87,7 @@ bool sim_chance(struct sim *sim, uint32_t per_million)
 static void say(struct sim *sim, const char *format, va_list args)
 {
     char line[600];
-    int n = snprintf(line, sizeof(line), "%10.6f ", (double)sim->now_us / 1e6);
+    int n = snprintf(line, sizeof(line), "%3lld.%06lld ", (long long)(sim->now_us / 1000000), (long long)(sim->now_us % 1000000));
     vsnprintf(line + n, sizeof(line) - (size_t)n, format, args);
     sim->hash = hash_bytes(line, strlen(line), sim->hash);
     if (sim->options.verbose)
@@ -194,7 +194,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     struct sim *sim = calloc(1, sizeof(*sim));
     MUSTER_CHECK(sim != NULL);
     sim->options = *options;
-    sim->now_us = 1000000;
+    sim->now_us = SIM_BEGIN_US;
     prng_seed(&sim->random, options->seed);
     members_found(sim);
     check_init(sim);

@@ -28,6 +28,8 @@ enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_EL
 /* The monotonic clocks of nodes run at 0.9 to 1.1 of the world's, by which clients live: a node may see a time pass that much sooner. */
 enum { SIM_DRIFT_PER_MILLION = 100000 };
 enum { SIM_HASH_INTERVAL = 64 };
+/* The world begins, and is left in peace for a while. */
+enum { SIM_BEGIN_US = 1000000, SIM_FIRST_FAULT_US = SIM_BEGIN_US + 3000000 };
 #define SIM_LEAST_US(ms) ((int64_t)(ms)*1000 * 1000000 / (1000000 + SIM_DRIFT_PER_MILLION))
 
 #define SIM_TOPIC "orders"
