@@ -264,9 +264,11 @@ static int check_rest(struct client *c, const struct target *formed, bool *ret_a
             return fail(c, t, MUSTER_E_EXISTS, "it belongs to another cluster than node %u", formed->peer->node_id);
         }
         if (!same) {
-            return fail(c, t, MUSTER_E_EXISTS,
-                        "its data folder is empty, but node %u belongs to a cluster already; a wiped node cannot be formed again",
-                        formed->peer->node_id);
+            return fail(
+                c, t, MUSTER_E_EXISTS,
+                "its data folder is empty, but node %u belongs to a cluster already; to be taken in there: muster cluster replace %u, "
+                "or muster cluster add where it was no member yet",
+                formed->peer->node_id, t->peer->node_id);
         }
         *ret_all = *ret_all && t->answer.state == FORM_FORMED;
     }

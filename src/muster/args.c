@@ -96,7 +96,9 @@ bool cli_number(struct cli *cli, const char *name, int64_t least, int64_t most, 
     if (text == NULL || cli_parse_number(text, least, most, ret)) {
         return true;
     }
-    if (most == INT64_MAX) {
+    if (least == INT64_MIN && most == INT64_MAX) {
+        cli_say(cli, "--%s takes a whole number, not '%s'", name, text);
+    } else if (most == INT64_MAX) {
         cli_say(cli, "--%s takes a whole number from %" PRId64 " on, not '%s'", name, least, text);
     } else {
         cli_say(cli, "--%s takes a whole number from %" PRId64 " to %" PRId64 ", not '%s'", name, least, most, text);

@@ -15,7 +15,7 @@ enum cli_exit {
     CLI_USAGE = 2,       /* the command line is wrong */
     CLI_UNREACHABLE = 3, /* no node answered in time */
     CLI_TORN = 4,        /* the log ends in a torn batch; everything before it was shown */
-    CLI_CORRUPT = 5      /* the log is damaged, and everything before the damage was shown; or a backup is */
+    CLI_CORRUPT = 5      /* the log or a backup is damaged; of a log everything before the damage was shown */
 };
 
 struct cli_option {

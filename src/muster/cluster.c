@@ -316,6 +316,18 @@ static void print_shards(struct cli *cli, const struct cluster_view *cluster)
     table_print(&t, cli->out);
 }
 
+/* As a script would want to know it: whether there is something that nobody serves. */
+static int judge(struct cli *cli, const struct cluster_view *cluster)
+{
+    int without = 0;
+    for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
+        without += leader_of(cluster, shard) == NULL;
+    }
+    return without == 0
+               ? CLI_OK
+               : cli_fail(cli, CLI_FAILED, "%d of %d shards have no leader: their groups are not served", without, cluster->shard_count);
+}
+
 static int run_status(struct cli *cli)
 {
     struct client c;
@@ -334,7 +346,8 @@ static int run_status(struct cli *cli)
     if (cli->json) {
         print_json(cli, cluster, c.controller);
     } else {
-        fprintf(cli->out, "Cluster %.*s, controller: node %d\n\n", STR_ARG(out_text(cluster->cluster_id, &cli->arena)), c.controller);
+        struct str controller = c.controller < 0 ? STR("none") : arena_printf(&cli->arena, "node %d", c.controller);
+        fprintf(cli->out, "Cluster %.*s, controller: %.*s\n\n", STR_ARG(out_text(cluster->cluster_id, &cli->arena)), STR_ARG(controller));
         print_nodes(cli, cluster);
         print_shards(cli, cluster);
     }
@@ -344,7 +357,7 @@ static int run_status(struct cli *cli)
         }
     }
     client_fini(&c);
-    return code;
+    return judge(cli, cluster);
 }
 
 const struct cli_command command_cluster_status = {
@@ -357,7 +370,8 @@ const struct cli_command command_cluster_status = {
         "Every node is asked. A shard is serving when its leader answers confirmed reads of the shards it leads. BEHIND: entries that\n"
         "each other node has yet to apply, '?' where it does not answer. DIVERGED: two replicas differ at the same index, which is\n"
         "never right.\n"
-        "Exit code 0 as soon as one node answered; the others are named on standard error.",
+        "Exit code 0 when every shard has a leader, 1 when a shard has none: a majority of its nodes has to answer each other. Nodes that\n"
+        "do not answer are named on standard error and do not count by themselves.",
     .run = run_status};
 
 /* ---- transfer ---- */

@@ -17,6 +17,7 @@ extern const struct cli_command command_groups_list, command_groups_describe, co
     command_groups_history, command_groups_why;
 extern const struct cli_command command_streams_describe, command_streams_topology, command_streams_initialize;
 extern const struct cli_command command_groups_protect;
+extern const struct cli_command command_configs_list, command_configs_get, command_configs_set, command_configs_unset;
 extern const struct cli_command command_config_list, command_completion_bash, command_completion_zsh, command_manual_write;
 extern const struct cli_command command_offsets_list, command_offsets_reset, command_offsets_pre_create, command_offsets_copy,
     command_offsets_rename, command_offsets_delete, command_offsets_export, command_offsets_import;
@@ -34,6 +35,8 @@ struct client;
 /* Hands the shard to that node (-1: to whichever is best placed), waits until it serves there, and prints it. An exit code. */
 int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to);
 
+/* CLI_OK, or said: the group is protected. What does not know of protection protects nothing. */
+int group_check_protected(struct cli *cli, struct client *c, struct str group);
 /* Deletes the group; force: although it is protected. An exit code, what went wrong said. */
 int group_delete(struct cli *cli, struct client *c, struct str group, bool force);
 

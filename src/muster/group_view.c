@@ -24,8 +24,11 @@ int cli_connect(struct cli *cli, struct client *c)
 
 int cli_client_failed(struct cli *cli, const struct client *c, int rc)
 {
-    if (rc == MUSTER_E_VERSION || rc == MUSTER_E_MALFORMED) {
+    if (rc == MUSTER_E_VERSION || rc == MUSTER_E_MALFORMED || rc == MUSTER_E_NOT_FOUND) {
         return cli_fail(cli, CLI_FAILED, "%s", c->error);
+    }
+    if (rc == MUSTER_E_NOT_LEADER) {
+        return cli_fail(cli, CLI_UNREACHABLE, "%s", c->error);
     }
     return cli_fail(cli, CLI_UNREACHABLE, "the cluster cannot be reached: %s%s", c->error,
                     rc == MUSTER_E_CLOSED ? "; the request may have been carried out" : "");
@@ -319,7 +322,7 @@ int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter
     wire_init(&wire_list_groups_request, &request);
     struct client_call call = {.key = API_KEY_LIST_GROUPS, .max_version = -1, .request = &request};
     int rc = client_metadata(c, NULL, 0, &cli->arena, &metadata);
-    int answered = 0;
+    int answered = 0, refused = 0;
     *ret = (struct listed_groups){0};
     for (int n = 0; rc == 0 && client_broker(c, n) != NULL; n++) {
         struct client_node *node = client_broker(c, n);
@@ -328,6 +331,7 @@ int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter
         if (one < 0 || response->error_code != 0) {
             cli_say(cli, "node %d does not say which groups it coordinates: %s", node->id,
                     one < 0 ? c->error : kafka_error_text(response->error_code, STR_NULL, &cli->arena));
+            refused += one >= 0;
             continue;
         }
         answered++;
@@ -340,8 +344,10 @@ int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter
         }
     }
     if (rc == 0 && answered == 0) {
-        (void)snprintf(c->error, sizeof(c->error), "no node says which groups there are");
-        return MUSTER_E_REFUSED;
+        (void)snprintf(c->error, sizeof(c->error), "%s",
+                       refused > 0 ? "no node can say which groups there are: no majority answers (muster cluster status)"
+                                   : "no node says which groups there are");
+        return refused > 0 ? MUSTER_E_NOT_LEADER : MUSTER_E_REFUSED;
     }
     if (ret->count > 0) {
         qsort(ret->v, (size_t)ret->count, sizeof(*ret->v), by_group_id);

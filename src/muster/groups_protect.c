@@ -1,40 +1,41 @@
 /* groups_protect.c: muster groups protect, delete: what may not happen by accident. */
 #include "commands.h"
-#include "group_view.h"
+#include "configs_view.h"
+#include "streams_view.h"
 #include "out.h"
 
 #include <string.h>
 
-enum { RESOURCE_GROUP = 32, ALTER_SET = 0, ALTER_DELETE = 1, KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
+enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
+
+int group_check_protected(struct cli *cli, struct client *c, struct str group)
+{
+    const struct describe_configs_response_result *configs;
+    int rc = configs_fetch(c, CONFIG_OF_GROUP, group, &cli->arena, &configs);
+    if (rc < 0 && rc != MUSTER_E_VERSION) {
+        return cli_client_failed(cli, c, rc);
+    }
+    if (rc < 0 || !str_eq(configs_value(configs, STR("muster.protected")), STR("true"))) {
+        return CLI_OK;
+    }
+    return cli_fail(cli, CLI_FAILED, "group %.*s is protected: its config muster.protected is true (--force)",
+                    STR_ARG(out_quoted(group, &cli->arena)));
+}
 
 /* 0, or the error said as an exit code. */
 static int set_protection(struct cli *cli, struct client *c, struct str group, bool on)
 {
-    struct incremental_alter_configs_request request;
-    struct incremental_alter_configs_request_alterable_config config = {.name = STR("muster.protected"),
-                                                                        .config_operation = on ? ALTER_SET : ALTER_DELETE,
-                                                                        .value = on ? STR("true") : STR_NULL};
-    struct incremental_alter_configs_request_alter_configs_resource resource = {.resource_type = RESOURCE_GROUP,
-                                                                                .resource_name = group,
-                                                                                .configs = {&config, 1}};
-    const void *answer;
-    wire_init(&wire_incremental_alter_configs_request, &request);
-    request.resources.v = &resource;
-    request.resources.len = 1;
-    struct client_call call = {.key = API_KEY_INCREMENTAL_ALTER_CONFIGS, .max_version = -1, .request = &request};
-    int rc = client_any_call(c, &call, &cli->arena, &answer, NULL);
+    struct config_change change = {STR("muster.protected"), on ? STR("true") : STR_NULL};
+    int16_t error;
+    struct str message;
+    int rc = configs_alter(c, CONFIG_OF_GROUP, group, &change, 1, &cli->arena, &error, &message);
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
-    const struct incremental_alter_configs_response *response = answer;
-    int16_t error = response->responses.len == 1 ? response->responses.v[0].error_code : -1;
-    if (error == 0) {
-        return CLI_OK;
-    }
-    struct str message = response->responses.len == 1 ? response->responses.v[0].error_message : STR_NULL;
-    return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
-                    kafka_error_text(error, message, &cli->arena),
-                    error == KAFKA_INVALID_CONFIG ? "; groups are protected by muster, not by Apache Kafka" : "");
+    return error == 0 ? CLI_OK
+                      : cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                                 kafka_error_text(error, message, &cli->arena),
+                                 error == KAFKA_INVALID_CONFIG ? "; groups are protected by muster, not by Apache Kafka" : "");
 }
 
 /* ---- one group after the other ---- */
@@ -77,6 +78,9 @@ static int protect_one(struct cli *cli, struct client *c, struct str group, stru
     int code = set_protection(cli, c, group, on);
     if (code != CLI_OK) {
         return code;
+    }
+    if (on && group_missing(c, group, &cli->arena)) {
+        cli_say(cli, "group %.*s: there is no such group yet; it will be protected when there is", STR_ARG(out_quoted(group, &cli->arena)));
     }
     json_t *row = json_object();
     out_json_set(row, "group", out_json_text(group));

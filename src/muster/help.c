@@ -21,9 +21,10 @@ const struct cli_noun cli_nouns[] = {
     {"groups", "groups of every type"},
     {"streams", "streams groups: topologies and tasks"},
     {"offsets", "what groups have committed"},
+    {"configs", "configs of topics, nodes and groups"},
     {"log", "the Raft log, of a live node or of a folder"},
     {"snapshot", "backups"},
-    {"config", "the clusters of the config file"},
+    {"config", "the clusters of this program's config file"},
     {"completion", "completion for shells"},
     {"manual", "manual pages"},
 };
@@ -34,7 +35,7 @@ const char cli_exit_codes[] = "  0  done\n"
                               "  2  the command line is wrong\n"
                               "  3  no node answered in time\n"
                               "  4  the log ends in a torn batch; everything before it was shown\n"
-                              "  5  the log is damaged, and everything before the damage was shown; or a backup is\n";
+                              "  5  the log or a backup is damaged; of a log everything before the damage was shown\n";
 
 static void print_options(FILE *to, const char *title, const struct cli_option *options, size_t count)
 {

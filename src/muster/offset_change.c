@@ -414,6 +414,8 @@ void change_report_add(struct change_report *r, struct cli *cli, const struct of
         out_json_set(row, "currentOffset", offset_or_null(o->before));
         out_json_set(row, "newOffset", offset_or_null(o->after));
         out_json_add(offsets, row);
+        r->set += done && o->after >= 0;
+        r->deleted += done && o->after < 0;
         table_text(r->table, changes->group);
         table_text(r->table, o->topic);
         table_number(r->table, o->partition);
@@ -431,6 +433,16 @@ void change_report_add(struct change_report *r, struct cli *cli, const struct of
     }
 }
 
+static void say_done(const struct change_report *r, struct cli *cli)
+{
+    if (r->set > 0) {
+        cli_say(cli, "%d offset%s set", r->set, r->set == 1 ? " is" : "s are");
+    }
+    if (r->deleted > 0) {
+        cli_say(cli, "%d offset%s deleted", r->deleted, r->deleted == 1 ? " is" : "s are");
+    }
+}
+
 void change_report_end(struct change_report *r, struct cli *cli)
 {
     if (cli->json) {
@@ -439,6 +451,7 @@ void change_report_end(struct change_report *r, struct cli *cli)
         out_json_print(document, cli->out);
     } else if (r->table->cell_count > 0) {
         table_print(r->table, cli->out);
+        say_done(r, cli);
     }
     json_decref(r->groups);
 }

@@ -59,6 +59,7 @@ struct str change_reason(struct cli *cli);
 struct change_report {
     struct table *table;
     json_t *groups;
+    int set, deleted; /* what was done */
 };
 void change_report_init(struct change_report *r, struct cli *cli);
 void change_report_add(struct change_report *r, struct cli *cli, const struct offset_changes *changes, bool done);

@@ -47,16 +47,18 @@ static void merge_sort(struct saved_offset *v, struct saved_offset *spare, int c
     }
 }
 
-void saved_settle(struct saved_offsets *s)
+static void sort(struct saved_offsets *s)
 {
-    int kept = 0;
-    if (s->count == 0) {
-        return;
-    }
-    struct saved_offset *spare = calloc((size_t)s->count, sizeof(*spare));
+    struct saved_offset *spare = calloc((size_t)s->count + 1, sizeof(*spare));
     MUSTER_CHECK(spare != NULL);
     merge_sort(s->v, spare, s->count);
     free(spare);
+}
+
+void saved_settle(struct saved_offsets *s)
+{
+    int kept = 0;
+    sort(s);
     for (int i = 0; i < s->count; i++) {
         bool again = kept > 0 && by_place(&s->v[kept - 1], &s->v[i]) == 0;
         s->v[again ? kept - 1 : kept++] = s->v[i];
@@ -169,6 +171,15 @@ static int take_line(struct csv *c, struct str fields[CSV_FIELDS])
     return count == 1 && fields[0].len == 0 ? 0 : count;
 }
 
+/* A first line without any number is what other programs write above their columns. */
+static int bad_number(const struct csv *c, bool any, struct str field, const char *what)
+{
+    if (!any && c->line == 1) {
+        return cli_fail(c->cli, CLI_FAILED, "%s, line 1: is a header; remove it", c->path);
+    }
+    return cli_fail(c->cli, CLI_FAILED, "%s, line %d: %.*s is no %s", c->path, c->line, STR_ARG(out_quoted(field, &c->cli->arena)), what);
+}
+
 static int read_csv(struct cli *cli, const char *path, struct bytes text, struct saved_offsets *ret)
 {
     struct csv c = {.cli = cli, .path = path, .at = (const char *)text.ptr, .end = (const char *)text.ptr + text.len};
@@ -181,10 +192,14 @@ static int read_csv(struct cli *cli, const char *path, struct bytes text, struct
             continue;
         }
         struct str *own = count == CSV_FIELDS ? &fields[1] : fields;
-        if (count < CSV_FIELDS - 1 || own[0].len == 0 || !field_number(&c, own[1], INT32_MAX, &partition) ||
-            !field_number(&c, own[2], INT64_MAX, &offset)) {
+        if (count < CSV_FIELDS - 1 || own[0].len == 0) {
             return cli_fail(cli, CLI_FAILED, "%s, line %d: is neither 'topic,partition,offset' nor 'group,topic,partition,offset'", path,
                             c.line);
+        }
+        bool partition_read = field_number(&c, own[1], INT32_MAX, &partition);
+        bool offset_read = field_number(&c, own[2], INT64_MAX, &offset);
+        if (!partition_read || !offset_read) {
+            return bad_number(&c, partition_read || offset_read, partition_read ? own[2] : own[1], partition_read ? "offset" : "partition");
         }
         saved_add(ret,
                   &(struct saved_offset){.group = count == CSV_FIELDS ? fields[0] : STR_NULL,
@@ -321,6 +336,21 @@ static int read_json(struct cli *cli, const char *path, struct bytes text, struc
     return code;
 }
 
+/* A file that says two things of one partition was put together wrongly; which one is meant nobody knows. */
+static int check_once(struct cli *cli, const char *name, struct saved_offsets *s)
+{
+    sort(s);
+    for (int i = 1; i < s->count; i++) {
+        const struct saved_offset *a = &s->v[i - 1], *b = &s->v[i];
+        if (by_place(a, b) == 0 && a->offset != b->offset) {
+            return cli_fail(cli, CLI_FAILED, "%s: has %.*s-%" PRId32 "%s%.*s twice, with offset %" PRId64 " and with %" PRId64, name,
+                            STR_ARG(out_text(b->topic, &cli->arena)), b->partition, str_is_null(b->group) ? "" : " of group ",
+                            STR_ARG(str_is_null(b->group) ? STR("") : out_quoted(b->group, &cli->arena)), a->offset, b->offset);
+        }
+    }
+    return CLI_OK;
+}
+
 int saved_parse(struct cli *cli, const char *name, struct bytes text, struct saved_offsets *ret)
 {
     int32_t at = 0;
@@ -330,6 +360,7 @@ int saved_parse(struct cli *cli, const char *name, struct bytes text, struct sav
     }
     bool json = at < text.len && text.ptr[at] == '{';
     int code = json ? read_json(cli, name, text, ret) : read_csv(cli, name, text, ret);
+    code = code == CLI_OK ? check_once(cli, name, ret) : code;
     saved_settle(ret);
     return code;
 }

@@ -122,6 +122,10 @@ static int rename_group(struct cli *cli, struct client *client, struct offset_ch
 {
     struct str from = str_of(cli->operands[0]);
     struct group_view g;
+    int code = how->force ? CLI_OK : group_check_protected(cli, client, from);
+    if (code != CLI_OK) {
+        return code;
+    }
     int rc = group_view_fetch(client, from, &cli->arena, &g);
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
@@ -130,7 +134,7 @@ static int rename_group(struct cli *cli, struct client *client, struct offset_ch
         return cli_fail(cli, CLI_FAILED, "group %.*s has %d member%s; stop them first: they would commit to the old group",
                         STR_ARG(out_quoted(from, &cli->arena)), (int)g.member_count, g.member_count == 1 ? "" : "s");
     }
-    int code = copy(cli, client, changes, how);
+    code = copy(cli, client, changes, how);
     if (code != CLI_OK || how->validate_only) {
         return code;
     }

@@ -213,11 +213,15 @@ static int delete_offsets(struct deletion *d)
                    ? CLI_OK
                    : cli_fail(cli, CLI_FAILED, "group %.*s has no such offsets", STR_ARG(out_quoted(d->changes.group, &cli->arena)));
     }
-    code = delete_them(d);
+    code = cli_flag(cli, "force") ? CLI_OK : group_check_protected(cli, &d->client, d->changes.group);
+    if (code != CLI_OK && d->execute) {
+        return code;
+    }
+    code = code == CLI_OK ? delete_them(d) : code;
     change_report_init(&report, cli);
     change_report_add(&report, cli, &d->changes, d->execute);
     change_report_end(&report, cli);
-    if (!d->execute) {
+    if (!d->execute && code == CLI_OK) {
         cli_say(cli, "nothing was changed; --execute does it");
     }
     return code;

@@ -14,6 +14,7 @@ struct import {
     struct client client;
     struct saved_offsets offsets;
     struct change_how how;
+    bool topics_missing; /* or partitions, and nobody said what to do about it */
     struct change_report report;
 };
 
@@ -33,52 +34,85 @@ static int read_kafka(struct import *m)
     return code;
 }
 
-static int read_files(struct import *m)
+static int read_files(struct import *m, int wanted)
 {
     struct cli *cli = m->cli;
     int code = CLI_OK;
     for (int i = 0; i < cli->operand_count && code == CLI_OK; i++) {
         struct saved_offsets one;
         code = saved_read(cli, cli->operands[i], &one);
-        for (int k = 0; k < one.count; k++) {
+        for (int k = 0; k < one.count && code == CLI_OK; k++) {
+            if (str_is_null(one.v[k].group) && wanted != 1) {
+                code = cli_fail(cli, CLI_USAGE, "%s: does not name its group; say which one with --group", cli->operands[i]);
+            }
             saved_add(&m->offsets, &one.v[k], &cli->arena);
         }
     }
     return code;
 }
 
+/* "'a', 'b' and 7 more"; the offsets are in order of their groups. */
+static struct str groups_text(const struct saved_offsets *s, struct arena *arena)
+{
+    enum { SHOWN = 10 };
+    struct str text = STR("");
+    int count = 0;
+    for (int i = 0; i < s->count; i++) {
+        if (i > 0 && str_eq(s->v[i].group, s->v[i - 1].group)) {
+            continue;
+        }
+        if (count++ < SHOWN) {
+            text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), count > 1 ? ", " : "", STR_ARG(out_quoted(s->v[i].group, arena)));
+        }
+    }
+    return count <= SHOWN ? text : arena_printf(arena, "%.*s and %d more", STR_ARG(text), count - SHOWN);
+}
+
+static bool is_among(struct str group, const struct str *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (str_eq(names[i], group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_group(const struct saved_offsets *s, struct str group)
+{
+    for (int i = 0; i < s->count; i++) {
+        if (str_eq(s->v[i].group, group)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Only the groups that are wanted; a file that names none belongs to the one that is. */
-static int choose_groups(struct import *m)
+static int choose_groups(struct import *m, const struct str *wanted, int count)
 {
     struct cli *cli = m->cli;
-    int count = 0;
     int kept = 0;
-    struct str *wanted = ARENA_NEW(&cli->arena, struct str, cli->given_count);
-    for (int i = 0; i < cli->given_count; i++) {
-        if (strcmp(cli->given[i].name, "group") == 0) {
-            wanted[count++] = str_of(cli->given[i].value);
+    for (int i = 0; i < m->offsets.count; i++) {
+        m->offsets.v[i].group = str_is_null(m->offsets.v[i].group) ? wanted[0] : m->offsets.v[i].group;
+    }
+    saved_settle(&m->offsets);
+    if (m->offsets.count == 0) {
+        return cli_fail(cli, CLI_FAILED, "there is nothing to import: no offsets of any groups");
+    }
+    for (int k = 0; k < count; k++) {
+        if (!has_group(&m->offsets, wanted[k])) {
+            return cli_fail(cli, CLI_FAILED, "there are no offsets of group %.*s to import; there are of: %.*s",
+                            STR_ARG(out_quoted(wanted[k], &cli->arena)), STR_ARG(groups_text(&m->offsets, &cli->arena)));
         }
     }
     for (int i = 0; i < m->offsets.count; i++) {
-        struct saved_offset *o = &m->offsets.v[i];
-        bool want = count == 0;
-        if (str_is_null(o->group)) {
-            if (count != 1) {
-                return cli_fail(cli, CLI_USAGE, "the file does not name its group; say which one with --group");
-            }
-            o->group = wanted[0];
-        }
-        for (int k = 0; k < count; k++) {
-            want = want || str_eq(wanted[k], o->group);
-        }
-        if (want) {
-            m->offsets.v[kept++] = *o;
+        if (count == 0 || is_among(m->offsets.v[i].group, wanted, count)) {
+            m->offsets.v[kept++] = m->offsets.v[i];
         }
     }
     m->offsets.count = kept;
-    saved_settle(&m->offsets);
-    return kept > 0 ? CLI_OK
-                    : cli_fail(cli, CLI_FAILED, "there is nothing to import: no offsets of %s groups", count > 0 ? "these" : "any");
+    return CLI_OK;
 }
 
 static int take_offsets(struct import *m)
@@ -89,8 +123,15 @@ static int take_offsets(struct import *m)
     if (kafka ? cli->operand_count > 0 || segment : cli->operand_count == 0) {
         return cli_fail(cli, CLI_USAGE, "say where from: FILE..., --segment FILE..., or --from-kafka HOST:PORT without files");
     }
-    int code = kafka || segment ? read_kafka(m) : read_files(m);
-    return code == CLI_OK ? choose_groups(m) : code;
+    int count = 0;
+    struct str *wanted = ARENA_NEW(&cli->arena, struct str, cli->given_count + 1);
+    for (int i = 0; i < cli->given_count; i++) {
+        if (strcmp(cli->given[i].name, "group") == 0) {
+            wanted[count++] = str_of(cli->given[i].value);
+        }
+    }
+    int code = kafka || segment ? read_kafka(m) : read_files(m, count);
+    return code == CLI_OK ? choose_groups(m, wanted, count) : code;
 }
 
 /* ---- topics that are not there ------------------------------------------------------------------------------------------------------ */
@@ -216,6 +257,17 @@ static void skip_missing(struct import *m, const struct needed *v, int count)
     m->offsets.count = kept;
 }
 
+static bool lacks_topics(const struct import *m, const struct needed *v, int count)
+{
+    bool lacks = false;
+    for (int i = 0; i < m->offsets.count; i++) {
+        struct needed key = {.name = m->offsets.v[i].topic};
+        const struct needed *topic = count > 0 ? bsearch(&key, v, (size_t)count, sizeof(*v), by_name) : NULL;
+        lacks = lacks || topic == NULL || m->offsets.v[i].partition >= topic->has;
+    }
+    return lacks;
+}
+
 static int settle_topics(struct import *m)
 {
     struct needed *topics = NULL;
@@ -226,6 +278,7 @@ static int settle_topics(struct import *m)
         return CLI_OK;
     }
     if (code != CLI_OK || !cli_flag(m->cli, "create-topics")) {
+        m->topics_missing = code == CLI_OK && lacks_topics(m, topics, count);
         return code;
     }
     code = ask_partitions(m, topics, count);
@@ -297,7 +350,10 @@ static int import_all(struct import *m)
     }
     progress_end(m->cli);
     change_report_end(&m->report, m->cli);
-    if (m->how.validate_only) {
+    if (code == CLI_FAILED && m->topics_missing) {
+        cli_say(m->cli, "--create-topics makes topics that are missing, --skip-missing leaves out what there is no topic or partition for");
+    }
+    if (m->how.validate_only && code == CLI_OK) {
         cli_say(m->cli, "nothing was changed; --execute does it");
     }
     return code;

@@ -8,6 +8,7 @@
 #include "offset_change.h"
 #include "offset_file.h"
 #include "out.h"
+#include "streams_view.h"
 #include "when.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ struct reset {
     struct saved_offsets file;
     struct change_how how;
     bool execute;
+    int cut_to_end, cut_to_begin; /* of the group that is planned now */
     struct change_report report;
     struct saved_offsets exported; /* for --export */
 };
@@ -223,17 +225,14 @@ static int64_t wanted(const struct reset *r, struct str group, const struct offs
 }
 
 /* Kept within what there is to read, as Kafka's tool does, and says. */
-static int64_t kept_within(const struct reset *r, const struct offset_view *place, const struct bounds *b, int i, int64_t offset)
+static int64_t kept_within(struct reset *r, const struct bounds *b, int i, int64_t offset)
 {
-    struct cli *cli = r->cli;
     if (r->restores) {
         return offset;
     }
     int64_t to = offset > b->end[i] ? b->end[i] : offset < b->begin[i] ? b->begin[i] : offset;
-    if (to != offset) {
-        cli_say(cli, "%.*s-%d: %" PRId64 " is %s; it becomes %" PRId64, STR_ARG(out_text(place->topic, &cli->arena)), (int)place->partition,
-                offset, offset > to ? "behind the end" : "before the beginning", to);
-    }
+    r->cut_to_end += to < offset;
+    r->cut_to_begin += to > offset;
     return to;
 }
 
@@ -263,16 +262,40 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
         one->offset = r->number;
         one->least = b->begin[i];
         one->most = b->end[i];
-        one->after = kept_within(r, place, b, i, shifted(one->before, r->number));
+        one->after = kept_within(r, b, i, shifted(one->before, r->number));
         return CLI_OK;
     }
-    one->offset = one->after = kept_within(r, place, b, i, wanted(r, ret->group, place, b, i, one->before));
+    one->offset = one->after = kept_within(r, b, i, wanted(r, ret->group, place, b, i, one->before));
     const struct saved_offset *kept = r->goal == FROM_FILE ? saved_find(&r->file, ret->group, place->topic, place->partition) : NULL;
     if (kept != NULL && kept->offset == one->offset) {
         one->leader_epoch = kept->leader_epoch;
         one->metadata = kept->metadata;
     }
     return CLI_OK;
+}
+
+static const char *why_nothing(struct reset *r, struct str group)
+{
+    if (r->how.create == CREATE_NO && group_missing(&r->client, group, &r->cli->arena)) {
+        return "there is no such group";
+    }
+    return r->restores            ? "there is nothing to reset: at that time it had no offsets"
+           : r->goal == FROM_FILE ? "there is nothing to reset: the file has no offset of it"
+                                  : "there is nothing to reset: it has committed nothing of these topics";
+}
+
+/* One line for all partitions. */
+static void say_cut(const struct reset *r, struct str group)
+{
+    struct str name = out_quoted(group, &r->cli->arena);
+    if (r->cut_to_end > 0) {
+        cli_say(r->cli, "group %.*s: %d of the new offsets would be behind the end of their partition, and become the end", STR_ARG(name),
+                r->cut_to_end);
+    }
+    if (r->cut_to_begin > 0) {
+        cli_say(r->cli, "group %.*s: %d of the new offsets would be before the beginning of their partition, and become the beginning",
+                STR_ARG(name), r->cut_to_begin);
+    }
 }
 
 static int plan(struct reset *r, struct str group, struct offset_changes *ret)
@@ -290,16 +313,17 @@ static int plan(struct reset *r, struct str group, struct offset_changes *ret)
         return code;
     }
     if (places.count == 0) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s: there is nothing to reset: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        r->goal == FROM_FILE ? "there is no offset for it" : "it has committed nothing of these topics");
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)), why_nothing(r, group));
     }
     rc = ask_bounds(r, &places, &bounds);
     if (rc < 0) {
         return cli_client_failed(cli, &r->client, rc);
     }
+    r->cut_to_end = r->cut_to_begin = 0;
     for (int i = 0; i < places.count && code == CLI_OK; i++) {
         code = plan_one(r, &places.v[i], &committed, &bounds, i, ret);
     }
+    say_cut(r, group);
     return code;
 }
 

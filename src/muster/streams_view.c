@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
+
 static int16_t describe_error(const void *answer)
 {
     const struct streams_group_describe_response *response = answer;
@@ -140,4 +142,15 @@ void streams_view_partitions(const struct streams_view *v, struct offsets_view *
             }
         }
     }
+}
+
+bool group_missing(struct client *c, struct str group, struct arena *arena)
+{
+    struct group_view g;
+    struct streams_view v;
+    if (group_view_fetch(c, group, arena, &g) < 0 || g.error != KAFKA_GROUP_ID_NOT_FOUND) {
+        return false;
+    }
+    int rc = streams_view_fetch(c, group, arena, &v);
+    return rc == MUSTER_E_VERSION || (rc == 0 && v.error == KAFKA_GROUP_ID_NOT_FOUND);
 }

@@ -17,6 +17,8 @@ struct streams_view {
 };
 /* 0 (error set when there is no such streams group), or as client_group_call; VERSION: the cluster serves no streams groups. */
 int streams_view_fetch(struct client *c, struct str group, struct arena *arena, struct streams_view *ret);
+/* Whether the cluster says that there is no group of that id, of any type. */
+bool group_missing(struct client *c, struct str group, struct arena *arena);
 /* StreamsGroupTopology alone: as above. The answer's own error is the caller's. */
 int streams_topology_fetch(struct client *c, struct str group, struct arena *arena, const struct streams_group_topology_response **ret);
 /* Of all states ("Initializing" too), where the cluster tells. */

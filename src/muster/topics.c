@@ -1,12 +1,13 @@
 /* topics.c: muster topics list, describe. */
 #include "commands.h"
+#include "configs_view.h"
 #include "out.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESOURCE_TOPIC = 2, SOURCE_TOPIC_CONFIG = 1 };
+enum { SOURCE_TOPIC_CONFIG = 1 };
 
 static struct str uuid_str(struct uuid id, struct arena *arena)
 {
@@ -107,22 +108,12 @@ struct topic_description {
 
 static int fetch_configs(struct cli *cli, struct client *c, struct topic_description *view)
 {
-    struct describe_configs_request request;
-    struct describe_configs_request_resource *resource = ARENA_NEW(&cli->arena, struct describe_configs_request_resource, 1);
-    const void *answer;
-    wire_init(&wire_describe_configs_request, &request);
-    *resource = (struct describe_configs_request_resource){RESOURCE_TOPIC, view->topic->name, {NULL, -1}};
-    request.resources.v = resource;
-    request.resources.len = 1;
-    struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};
-    int rc = client_any_call(c, &call, &cli->arena, &answer, NULL);
+    const struct describe_configs_response_result *configs;
+    int rc = configs_fetch(c, CONFIG_OF_TOPIC, view->topic->name, &cli->arena, &configs);
     if (rc < 0) {
         return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
     }
-    const struct describe_configs_response *response = answer;
-    if (response->results.len == 1 && response->results.v[0].error_code == 0) {
-        view->configs = &response->results.v[0];
-    }
+    view->configs = configs->error_code == 0 ? configs : NULL;
     return MUSTER_E_OK;
 }
 

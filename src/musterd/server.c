@@ -177,8 +177,11 @@ static int wait_to_be_formed(struct server *s)
         log_event(LOG_ERROR, "cannot_wait_for_forming", "error=\"%s\" text=\"%s\"", muster_strerror(rc), text);
         return rc == MUSTER_E_BUSY || rc == MUSTER_E_INVALID ? SERVER_EXIT_NETWORK : SERVER_EXIT_DATA;
     }
-    log_event(LOG_INFO, "waits_to_be_formed", "node=%d dir=\"%s\" hint=\"musterd form --config FILE, once all nodes run\"",
-              s->config->node_id, s->config->data_dir);
+    log_event(
+        LOG_INFO, "waits_to_be_formed",
+        "node=%d dir=\"%s\" hint=\"a new cluster: musterd form --config FILE, once all nodes run; a cluster that there is: muster cluster "
+        "replace %d if the node lost its folder, muster cluster add if it is new\"",
+        s->config->node_id, s->config->data_dir, s->config->node_id);
     manager_ready(s);
     return SERVER_EXIT_OK;
 }

@@ -208,8 +208,9 @@ def losing_a_node(cli, cluster):
     check(group["coordinator"]["id"] != node and len(group["members"]) == 1, f"after the kill: {group}")
 
     def told_down():
-        return not {n["id"]: n["up"] for n in cli.json("cluster", "status")["nodes"]}[node]
+        return not {n["id"]: n["up"] for n in cluster.status()["nodes"]}[node]
     until("status says that the node is down", told_down, 5)
+    cluster.wait()
     _, err = cli("cluster", "status")
     check(f"node {node}" in err, f"status does not name node {node}: {err}")
     cluster.restart(node)
@@ -233,7 +234,7 @@ def nobody_answers(cli, cluster):
 def moving_a_shard(cli):
     def handed_over():
         """None as long as the target, which may have been restarted a moment ago, cannot take it yet, or another node has it meanwhile."""
-        leader = cli.json("cluster", "status")["shards"][0]["leader"]
+        leader = cli.cluster.status()["shards"][0]["leader"]
         target = leader % 3 + 1
         code, out, err = cli.cluster.muster("cluster", "transfer", 0, "--to", target, "--json", "--bootstrap", cli.cluster.bootstrap())
         check(code in (0, 1), f"transfer: exit code {code}: {err.strip()}")

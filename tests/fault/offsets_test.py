@@ -132,7 +132,7 @@ def protection(cli, client):
                   ("groups", "delete", "kept"), ("offsets", "rename", "kept", "away", "--execute")):
         cli(*words, code=1)
     check_equal(cli.offsets("kept"), {("orders", 0): 3}, "protected offsets")
-    cli("groups", "delete", "away")
+    cli("groups", "describe", "away", code=1)
     member, generation = client.alone("kept", topics=("orders",), session=600000)
     client.commit("kept", {"orders": {0: 8}}, generation, member)
     client.leave("kept", member)

@@ -60,10 +60,11 @@ def wiped(cluster, client):
     marks = {n: len(cluster.log(n)) for n in (1, 2, 3)}
     cluster.restart(3)
     say(f"node 3 wiped: node 1: {await_told(cluster, 1, marks[1], ['peer_not_accepted', 'peer=3', 'empty'])}")
-    say(f"  itself: {await_told(cluster, 3, marks[3], ['waits_to_be_formed'])}")
+    say(f"  itself: {await_told(cluster, 3, marks[3], ['waits_to_be_formed', 'muster cluster replace 3'])}")
     cannot_be_counted(cluster, client, 1, 3)
     code, out = form(cluster)
     check(code != 0, f"musterd form gives a wiped node its old id again: {out}")
+    check("muster cluster replace 3" in out, f"musterd form does not say how a wiped node comes back: {out}")
     say(f"musterd form beside a wiped node: exit status {code}: {out.strip()}")
     check("cluster_formed" not in cluster.log(3)[marks[3]:], "the wiped node was formed again under its old id")
     verify_all(client, 1)

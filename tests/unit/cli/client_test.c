@@ -233,7 +233,8 @@ static void status_says_what_is_served(void **state)
 {
     struct fake *f = *state;
     struct run r = run_cli("cluster", "status", "--json", NULL);
-    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "1 of 2 shards have no leader: their groups are not served"));
     assert_true(serving(r.out, 0));
     assert_false(serving(r.out, 1));
     run_fini(&r);
@@ -246,6 +247,12 @@ static void status_says_what_is_served(void **state)
     assert_non_null(strstr(r.out, "no leader"));
     assert_non_null(strstr(r.out, "  p:3           unreachable      0  "));
     assert_non_null(strstr(r.err, "node 3: the other nodes have no connection to it"));
+    run_fini(&r);
+    f->list_loading = false;
+    f->transferred = true;
+    r = run_cli("cluster", "status", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "controller: node 7\n"));
     run_fini(&r);
 }
 

@@ -119,6 +119,113 @@ static void records_are_not_looked_up_where_there_are_none(void **state)
                "nothing was changed");
 }
 
+/* ---- protected groups ---- */
+
+/* The group "behind" is protected; nothing is made, changed or deleted without a test that fails. */
+static const void *protects(struct fake *f, int16_t key, const void *request)
+{
+    static struct describe_configs_response_resource_result on = {.name = STR("muster.protected"), .value = STR("true")};
+    const struct describe_configs_request *q = request;
+    if (key != API_KEY_DESCRIBE_CONFIGS) {
+        assert_true(key != API_KEY_OFFSET_DELETE && key != API_KEY_ALTER_GROUP_OFFSETS && key != API_KEY_DELETE_GROUPS);
+        return NULL;
+    }
+    struct describe_configs_response *r = ARENA_NEW(&f->arena, struct describe_configs_response, 1);
+    wire_init(&wire_describe_configs_response, r);
+    r->results.v = ARENA_NEW(&f->arena, struct describe_configs_response_result, 1);
+    r->results.len = 1;
+    r->results.v[0] = (struct describe_configs_response_result){.error_message = STR_NULL,
+                                                                .resource_type = 32,
+                                                                .resource_name = q->resources.v[0].resource_name};
+    if (str_eq(q->resources.v[0].resource_name, STR("behind"))) {
+        r->results.v[0].configs.v = &on;
+        r->results.v[0].configs.len = 1;
+    }
+    return r;
+}
+
+static void a_protected_group_is_refused_before_anything_is_done(void **state)
+{
+    static const int16_t keys[] = {API_KEY_DESCRIBE_CONFIGS, API_KEY_OFFSET_DELETE, API_KEY_ALTER_GROUP_OFFSETS, API_KEY_DELETE_GROUPS};
+    static const char *const how[] = {NULL, "--execute"};
+    const char *refusal = "group 'behind' is protected: its config muster.protected is true (--force)\n";
+    struct fake *f = *state;
+    f->more = protects;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    for (size_t i = 0; i < COUNT_OF(how); i++) {
+        struct run r = run_cli("offsets", "rename", "behind", "ahead", how[i], NULL);
+        assert_null(strstr(r.err, "nothing was changed"));
+        assert_run(r, CLI_FAILED, NULL, refusal);
+        r = run_cli("offsets", "delete", "behind", "--topic", "orders", how[i], NULL);
+        assert_null(strstr(r.err, "nothing was changed"));
+        assert_run(r, CLI_FAILED, NULL, refusal);
+    }
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--force", NULL), CLI_OK, "behind  orders",
+               "nothing was changed");
+}
+
+static const void *takes_configs(struct fake *f, int16_t key, const void *request)
+{
+    (void)request;
+    if (key != API_KEY_INCREMENTAL_ALTER_CONFIGS) {
+        return NULL;
+    }
+    struct incremental_alter_configs_response *r = ARENA_NEW(&f->arena, struct incremental_alter_configs_response, 1);
+    wire_init(&wire_incremental_alter_configs_response, r);
+    r->responses.v = ARENA_NEW(&f->arena, struct incremental_alter_configs_response_alter_configs_resource_response, 1);
+    r->responses.len = 1;
+    r->responses.v[0] =
+        (struct incremental_alter_configs_response_alter_configs_resource_response){.error_message = STR_NULL, .resource_name = STR("")};
+    return r;
+}
+
+static void a_group_that_is_yet_to_come_is_told(void **state)
+{
+    static const int16_t keys[] = {API_KEY_INCREMENTAL_ALTER_CONFIGS};
+    struct fake *f = *state;
+    f->more = takes_configs;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    struct run r = run_cli("groups", "protect", "behind", NULL);
+    assert_string_equal(r.err, "");
+    assert_run(r, CLI_OK, "behind  yes", NULL);
+    assert_run(run_cli("groups", "protect", "none", NULL), CLI_OK, "none   yes", "group 'none': there is no such group yet");
+    assert_run(run_cli("groups", "protect", "none", "--off", NULL), CLI_OK, "none   no", "");
+}
+
+/* ---- nobody to answer ---- */
+
+static void a_missing_majority_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->list_loading = true;
+    struct run r = run_cli("groups", "list", "--timeout", "200", NULL);
+    assert_null(strstr(r.err, "cannot be reached"));
+    assert_run(r, CLI_UNREACHABLE, NULL, "no node can say which groups there are: no majority answers (muster cluster status)");
+}
+
+static void resetting_nothing_says_why(void **state)
+{
+    (void)state;
+    assert_run(run_cli("offsets", "reset", "none", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
+               "group 'none': there is no such group\n");
+    assert_run(run_cli("offsets", "reset", "g", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
+               "group 'g': there is nothing to reset: it has committed nothing of these topics");
+}
+
+/* One line for as many partitions as there are. */
+static void what_is_cut_is_counted(void **state)
+{
+    struct fake *f = *state;
+    f->kafka = true;
+    f->more = list_two;
+    struct run r = run_cli("offsets", "pre-create", "made", "--topic", "orders:0,1", "--to-offset", "5000", NULL);
+    assert_int_equal(lines_of(r.err), 2);
+    assert_run(r, CLI_OK, "made   orders          1               -          15\n",
+               "2 of the new offsets would be behind the end of their partition, and become the end");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +233,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_group_says_its_shard, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_groups_shard_is_handed_over, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(records_are_not_looked_up_where_there_are_none, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_protected_group_is_refused_before_anything_is_done, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_is_yet_to_come_is_told, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_missing_majority_is_told, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(resetting_nothing_says_why, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_is_cut_is_counted, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,10 +68,17 @@ static void csv_is_read_as_kafka_writes_it(void **state)
     assert_reads("t,1,5\nt,0,6\n", "\"\",t,0,6\n\"\",t,1,5\n");
     assert_reads("g,t,0,6\r\n\r\nf,t,0,7", "f,t,0,7\ng,t,0,6\n");
     assert_reads("\"g,\"\"x\"\"\",\"t\",0,6\n", "\"g,\"\"x\"\"\",t,0,6\n");
-    assert_reads("t,0,1\nt,0,2\n", "\"\",t,0,2\n"); /* the last one counts */
+    assert_reads("t,0,1\nt,0,1\n", "\"\",t,0,1\n");
     assert_reads("", "");
     assert_wrong("t,0\n", "line 1: is neither");
-    assert_wrong("t,0,1\nt,0,-1\n", "line 2: is neither");
+    assert_wrong("t,0,1\nt,0,-1\n", "line 2: '-1' is no offset");
+    assert_wrong("orders,0,abc\n", "line 1: 'abc' is no offset");
+    assert_wrong("orders,zero,5\n", "line 1: 'zero' is no partition");
+    assert_wrong("topic,partition,offset\norders,0,5\n", "line 1: is a header; remove it");
+    assert_wrong("GROUP,TOPIC,PARTITION,OFFSET\n", "line 1: is a header; remove it");
+    assert_wrong("orders,0,5\ntopic,partition,offset\n", "line 2: 'partition' is no partition");
+    assert_wrong("t,0,1\nt,0,2\n", "has t-0 twice, with offset 1 and with 2");
+    assert_wrong("g,t,0,1\nf,t,0,2\ng,t,0,3\n", "has t-0 of group 'g' twice, with offset 1 and with 3");
     assert_wrong("t,0,1,\n", "line 1");
     assert_wrong("a,b,0,1,2\n", "line 1");
     assert_wrong("\"t,0,1\n", "line 1");
@@ -388,9 +395,31 @@ static void what_is_unclear_is_not_done(void **state)
     assert_usage(run_cli("offsets", "import", NULL), "say where from");
     assert_usage(run_cli("offsets", "import", "f", "--from-kafka", "127.0.0.1:1", NULL), "say where from");
     assert_usage(run_cli("offsets", "import", "f", "--create-topics", "--skip-missing", NULL), "do not go together");
+    assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--to-offset", "five", NULL), "takes a whole number, not 'five'");
     struct run run = run_cli("offsets", "import", "/nonexistent/offsets.csv", NULL);
     assert_int_equal(run.code, CLI_FAILED);
     run_fini(&run);
+}
+
+/* A name that is mistyped is not another one that is left out. */
+static void a_file_says_whose_offsets_it_has(void **state)
+{
+    (void)state;
+    const char *two = "shop,t,0,1\nbank,t,0,2\nshop,t,1,3\n", *none = "t,0,1\n";
+    struct file named = file_of(two, strlen(two)), unnamed = file_of(none, strlen(none));
+    char message[120];
+    struct run run = run_cli("offsets", "import", named.path, "--group", "shoop", NULL);
+    assert_int_equal(run.code, CLI_FAILED);
+    assert_string_equal(run.err, "muster: there are no offsets of group 'shoop' to import; there are of: 'bank', 'shop'\n");
+    run_fini(&run);
+    run = run_cli("offsets", "import", named.path, "--group", "shop", "--group", "shoop", NULL);
+    assert_int_equal(run.code, CLI_FAILED);
+    assert_non_null(strstr(run.err, "no offsets of group 'shoop'"));
+    run_fini(&run);
+    snprintf(message, sizeof(message), "%s: does not name its group; say which one with --group", unnamed.path);
+    assert_usage(run_cli("offsets", "import", named.path, unnamed.path, NULL), message);
+    unlink(named.path);
+    unlink(unnamed.path);
 }
 
 int main(void)
@@ -408,6 +437,7 @@ int main(void)
         cmocka_unit_test(damage_is_said),
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(what_is_unclear_is_not_done),
+        cmocka_unit_test(a_file_says_whose_offsets_it_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
