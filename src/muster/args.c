@@ -4,6 +4,8 @@
 #include "help.h"
 #include "out.h"
 
+#include <muster/closest.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -122,6 +124,25 @@ struct str *cli_names(struct cli *cli, const char *name, int *ret_count)
     return names;
 }
 
+/* Behind a word that there is not: "; did you mean ...?", or nothing. */
+static const char *meant(struct cli *cli, const struct closest *c, const char *dashes)
+{
+    return str_is_null(c->found) ? "" : arena_printf(&cli->arena, "; did you mean '%s%.*s'?", dashes, STR_ARG(c->found)).ptr;
+}
+
+static const char *meant_option(struct cli *cli, struct str word)
+{
+    struct closest c;
+    closest_init(&c, word, 1 + word.len / 4);
+    for (size_t i = 0; i < cli->command->option_count; i++) {
+        closest_offer(&c, str_of(cli->command->options[i].name));
+    }
+    for (size_t i = 0; i < cli_global_option_count; i++) {
+        closest_offer(&c, str_of(cli_global_options[i].name));
+    }
+    return meant(cli, &c, "--");
+}
+
 /* Takes the option at argv[*at], and its value. false with a message. */
 static bool take_option(struct cli *cli, int argc, char **argv, int *at)
 {
@@ -134,7 +155,8 @@ static bool take_option(struct cli *cli, int argc, char **argv, int *at)
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (option == NULL) {
-        cli_say(cli, "'%s %s' has no option '%s' (--help lists them)", cli->command->noun, cli->command->verb, argv[*at]);
+        cli_say(cli, "'%s %s' has no option '%s'%s (--help lists them)", cli->command->noun, cli->command->verb, argv[*at],
+                meant_option(cli, (struct str){name, (int32_t)len}));
         return false;
     }
     if (option->value == NULL && value != NULL) {
@@ -189,7 +211,10 @@ static bool check_operands(const struct cli *cli)
         return false;
     }
     if (c->max_operands >= 0 && cli->operand_count > c->max_operands) {
-        cli_say(cli, "'%s' is too much: muster %s %s %s", cli->operands[c->max_operands], c->noun, c->verb, c->operands);
+        const char *extra = cli->operands[c->max_operands];
+        bool group = c->max_operands == 0 && find_option(c->options, c->option_count, "group", strlen("group")) != NULL;
+        cli_say(cli, "'%s' is too much: muster %s %s %s%s%s", extra, c->noun, c->verb, c->operands, group ? "--group " : "",
+                group ? extra : "");
         return false;
     }
     return true;
@@ -306,6 +331,27 @@ static int early(const struct cli_command *const *commands, size_t count, int ar
     return -1;
 }
 
+/* A word that is no noun, or behind a noun no verb; NULL: there is none behind it. */
+static int say_unknown(struct cli *cli, const char *noun, const char *word)
+{
+    struct closest c;
+    if (word == NULL) {
+        cli_say(cli, "'%s' is not all of a command; there are:", noun);
+        fputc('\n', cli->err);
+        help_overview(cli->err, cli->commands, cli->command_count, noun);
+        return CLI_USAGE;
+    }
+    closest_init(&c, str_of(word), 1 + (int)strlen(word) / 4);
+    for (size_t i = 0; i < cli->command_count; i++) {
+        const struct cli_command *one = cli->commands[i];
+        if (noun == NULL || strcmp(one->noun, noun) == 0) {
+            closest_offer(&c, str_of(noun == NULL ? one->noun : one->verb));
+        }
+    }
+    return cli_fail(cli, CLI_USAGE, "unknown command '%s%s%s'%s (muster%s%s --help)", noun != NULL ? noun : "", noun != NULL ? " " : "",
+                    word, meant(cli, &c, ""), noun != NULL ? " " : "", noun != NULL ? noun : "");
+}
+
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
 {
     int code = early(commands, count, argc, argv, out, err);
@@ -329,15 +375,8 @@ int cli_main(const struct cli_command *const *commands, size_t count, int argc, 
         cli_say(&cli, "'%s' stands before the command; options come behind it: muster COMMAND [options]", argv[1]);
         return CLI_USAGE;
     }
-    if (cli.command == NULL) {
-        cli_say(&cli, "unknown command '%s%s%s'; there are:", argv[1], noun_known && argc > 2 ? " " : "",
-                noun_known && argc > 2 ? argv[2] : "");
-        fputc('\n', err);
-        help_overview(err, commands, count, noun_known ? argv[1] : NULL);
-        return CLI_USAGE;
-    }
     arena_init(&cli.arena, 0);
-    code = run_command(&cli, argc, argv);
+    code = cli.command != NULL ? run_command(&cli, argc, argv) : say_unknown(&cli, noun_known ? argv[1] : NULL, argv[noun_known ? 2 : 1]);
     arena_fini(&cli.arena);
     return code;
 }

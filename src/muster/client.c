@@ -253,6 +253,9 @@ static int ensure_connected(struct client *c, struct client_node *node)
     }
     rc = learn_versions(c, node);
     if (rc < 0) {
+        size_t used = strlen(c->error);
+        bool closed = rc == MUSTER_E_CLOSED && strstr(c->error, "closed the connection") != NULL;
+        (void)snprintf(c->error + used, sizeof(c->error) - used, "%s", closed ? "; is it a port for clients, not for peers or TLS?" : "");
         drop_connection(node);
         node->failed = true;
         return MUSTER_E_REFUSED; /* what was wanted has not been sent */

@@ -76,7 +76,11 @@ static const char *take_setting(struct cli *cli, struct cli_contexts *all, char 
     } else if (here != NULL && strcmp(name, "timeout") == 0) {
         return cli_parse_number(value, 1, INT32_MAX, &here->timeout_ms) ? NULL : "timeout is a number of milliseconds";
     } else {
-        return here == NULL ? "before the first [NAME] there is only 'cluster'" : "a section has 'bootstrap' and 'timeout'";
+        return arena_printf(&cli->arena,
+                            here == NULL ? "'%s' stands before the first [NAME], where there is only 'cluster'"
+                                         : "'%s' is unknown: a section has 'bootstrap' and 'timeout'",
+                            name)
+            .ptr;
     }
     return NULL;
 }
@@ -87,8 +91,9 @@ int contexts_read(struct cli *cli, struct cli_contexts *ret)
     *ret = (struct cli_contexts){.path = path_of(cli)};
     FILE *file = ret->path != NULL ? fopen(ret->path, "re") : NULL;
     if (file == NULL) {
-        return ret->path == NULL || errno == ENOENT || errno == ENOTDIR ? CLI_OK
-                                                                        : cli_fail(cli, CLI_USAGE, "%s: %s", ret->path, strerror(errno));
+        bool missing = ret->path == NULL || errno == ENOENT || errno == ENOTDIR;
+        bool named = ret->path != NULL && ret->path == getenv("MUSTER_CONFIG");
+        return missing && !named ? CLI_OK : cli_fail(cli, CLI_USAGE, "%s: %s", ret->path, strerror(errno));
     }
     const char *wrong = NULL;
     int number = 0;

@@ -172,6 +172,10 @@ static int describe_one(struct describing *d, struct str group)
     if (g.error == GROUP_ID_NOT_FOUND && describe_streams(d, group, &code)) {
         return code;
     }
+    if (g.error == GROUP_ID_NOT_FOUND && cli_flag(cli, "at")) {
+        return cli_fail(cli, CLI_FAILED, "group %.*s: there was no such group then ('muster log dump --disk --group' shows from when on)",
+                        STR_ARG(out_quoted(group, &cli->arena)));
+    }
     if (g.error != 0) {
         return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
                         kafka_error_text(g.error, g.error_message, &cli->arena));
@@ -244,12 +248,14 @@ const struct cli_command command_groups_describe = {
     .min_operands = 1,
     .max_operands = -1,
     .summary = "Shows groups of any type: state, members, what each partition's offset is and who has it.",
-    .details = "LAG is the distance from the committed offset to the end of the partition; '-' stands where there is nothing to say.\n"
-               "A consumer group whose EPOCH is ahead of its ASSIGNMENT-EPOCH has yet to get an assignment; a member has all of it when "
-               "its EPOCH is the\n"
-               "TARGET-EPOCH and ASSIGNMENT is TARGET. PROTOCOL is what the member speaks: classic ones may be in a consumer group while "
-               "it changes over.\n"
-               "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
+    .details =
+        "LAG is the distance from the committed offset to the end of the partition, 0 where the offset is beyond it (the end was set by\n"
+        "hand, or is behind); '-' stands where there is nothing to say.\n"
+        "A consumer group whose EPOCH is ahead of its ASSIGNMENT-EPOCH has yet to get an assignment; a member has all of it when "
+        "its EPOCH is the\n"
+        "TARGET-EPOCH and ASSIGNMENT is TARGET. PROTOCOL is what the member speaks: classic ones may be in a consumer group while "
+        "it changes over.\n"
+        "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),
     .run = run_describe};

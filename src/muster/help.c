@@ -9,10 +9,11 @@ const struct cli_option cli_global_options[] = {
     {"cluster", "NAME", "the cluster of that name in ~/.config/muster/config (default: $MUSTER_CLUSTER)"},
     {"timeout", "MS", "how long to try, in milliseconds (10000)"},
     {"json", NULL, "JSON instead of tables"},
+    {"help", NULL, "this text"},
     {"watch", "SECONDS", "again and again, of commands that only show something"},
     {"times", "N", "with --watch: so often (default: until it is interrupted)"},
-    {"help", NULL, "this text"},
 };
+enum { WATCH_OPTIONS = 2 }; /* the last ones */
 const size_t cli_global_option_count = COUNT_OF(cli_global_options);
 
 const struct cli_noun cli_nouns[] = {
@@ -51,6 +52,11 @@ static void print_options(FILE *to, const char *title, const struct cli_option *
     }
 }
 
+size_t help_global_count(const struct cli_command *c)
+{
+    return c->watchable ? cli_global_option_count : cli_global_option_count - WATCH_OPTIONS;
+}
+
 void help_command(FILE *to, const struct cli_command *c)
 {
     fprintf(to, "muster %s %s%s%s [options]\n\n%s\n", c->noun, c->verb, c->operands[0] != '\0' ? " " : "", c->operands, c->summary);
@@ -58,7 +64,7 @@ void help_command(FILE *to, const struct cli_command *c)
         fprintf(to, "\n%s\n", c->details);
     }
     print_options(to, "Options", c->options, c->option_count);
-    print_options(to, "Options of every command", cli_global_options, COUNT_OF(cli_global_options));
+    print_options(to, "Options of every command", cli_global_options, help_global_count(c));
     fprintf(to, "\nExit codes\n%s", cli_exit_codes);
 }
 

@@ -6,6 +6,7 @@
 
 extern const struct cli_option cli_global_options[];
 extern const size_t cli_global_option_count;
+size_t help_global_count(const struct cli_command *command); /* so many of them the command takes: --watch and --times stand last */
 struct cli_noun {
     const char *noun, *summary;
 };
@@ -17,7 +18,7 @@ void help_command(FILE *to, const struct cli_command *command);
 void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun); /* noun NULL: all */
 
 /* ---- manual.c: roff, for man ---- */
-void manual_command(FILE *to, const struct cli_command *command);
+void manual_command(FILE *to, const struct cli_command *command, const struct cli_command *const *commands, size_t count);
 void manual_overview(FILE *to, const struct cli_command *const *commands, size_t count);
 
 /* ---- completion.c ---- */

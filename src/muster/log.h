@@ -83,7 +83,9 @@ struct log_printer {
     bool header_done;
     int64_t kafka_shard; /* the one that is being dumped in Kafka's form; -1: none yet */
     uint64_t printed;
-    bool unreadable; /* an entry was no entry */
+    bool unreadable;  /* an entry was no entry */
+    bool cut;         /* the log begins behind its first entry: what came before is in snapshots */
+    uint64_t seen[4]; /* a bit for each of the first shards of a folder that has shown an entry */
 };
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter);
 void log_printer_fini(struct log_printer *p);

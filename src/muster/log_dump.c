@@ -7,7 +7,14 @@
 
 static void show_item(void *ctx, const struct log_item *item)
 {
-    log_print_item(ctx, item);
+    struct log_printer *p = ctx;
+    uint32_t word = item->shard / 64;
+    uint64_t bit = UINT64_C(1) << item->shard % 64;
+    if (word < COUNT_OF(p->seen) && (p->seen[word] & bit) == 0) {
+        p->seen[word] |= bit;
+        p->cut = p->cut || item->index > 1;
+    }
+    log_print_item(p, item);
 }
 
 static void show_state(void *ctx, const struct store_record *record)

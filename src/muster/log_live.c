@@ -84,6 +84,7 @@ static int read_some(struct live *live, int32_t shard, bool first_time, const st
                         kafka_error_text(response->error_code, response->error_message, &live->cli->arena));
     }
     if (first_time) {
+        live->printer.cut = live->printer.cut || response->first_index > 1;
         say_missing(live, shard, response->first_index);
     }
     *ret = response;

@@ -308,9 +308,8 @@ int log_printer_judge(const struct log_printer *p, int code)
     if (code != CLI_OK || p->printed > 0 || log_filter_bare(&p->filter)) {
         return code;
     }
-    return cli_fail(
-        p->cli, CLI_FAILED,
-        "the log holds no such record; what came before it is in snapshots ('muster log state' shows what a folder makes of both)");
+    return cli_fail(p->cli, CLI_FAILED, "the log holds no such record%s",
+                    p->cut ? "; what came before it is in snapshots ('muster log state' shows what a folder makes of both)" : "");
 }
 
 void log_print_record(struct log_printer *p, uint32_t shard, struct record record)

@@ -183,7 +183,8 @@ int log_remote_open(struct cli *cli, int64_t node_id, struct log_folder *ret)
     if (rc < 0) {
         code = cli_client_failed(cli, &r->client, rc);
     } else if (code == CLI_OK && r->node == NULL) {
-        code = cli_fail(cli, CLI_FAILED, "node %d cannot be reached, or there is none", (int)node_id);
+        code = cli_fail(cli, CLI_UNREACHABLE, "node %d cannot be reached, or there is none; --data DIR reads its data folder, or a copy",
+                        (int)node_id);
     }
     if (code != CLI_OK) {
         remote_free(r);

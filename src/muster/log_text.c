@@ -3,6 +3,8 @@
 #include "log.h"
 #include "out.h"
 
+#include <muster/group.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,8 @@ enum shown {
     SHOW_ASSIGNMENT,
     SHOW_RESOURCE,
     SHOW_PROBLEM,
+    SHOW_CAUSE,
+    SHOW_GROUP_TYPE,
     SHOW_UNITS
 };
 
@@ -57,6 +61,9 @@ static const struct {
     {"StreamsGroupMetadata", "InitializeUntilMs", SHOW_IF_POSITIVE},
     {"StreamsGroupMetadata", "TopologyProblem", SHOW_PROBLEM},
     {"StreamsGroupCurrentMemberAssignment", "State", SHOW_MEMBER_STATE},
+    {"GroupRebalance", "GroupType", SHOW_GROUP_TYPE},
+    {"GroupRebalance", "Cause", SHOW_CAUSE},
+    {"GroupRebalanceCause", "Cause", SHOW_CAUSE},
     {NULL, "ActiveTasks", SHOW_UNITS},
     {NULL, "StandbyTasks", SHOW_UNITS},
     {NULL, "WarmupTasks", SHOW_UNITS},
@@ -228,7 +235,7 @@ static void put_array(struct line *l, const struct wire_field *field, int16_t ve
 static bool is_word(enum shown shown)
 {
     return shown == SHOW_CLASSIC_STATE || shown == SHOW_MEMBER_STATE || shown == SHOW_CONSUMER_STATE || shown == SHOW_PROBLEM ||
-           shown == SHOW_RESOURCE;
+           shown == SHOW_RESOURCE || shown == SHOW_CAUSE || shown == SHOW_GROUP_TYPE;
 }
 
 static const char *word_of(enum shown shown, int8_t number)
@@ -245,6 +252,12 @@ static const char *word_of(enum shown shown, int8_t number)
     }
     if (shown == SHOW_PROBLEM) {
         return log_topology_problem(number);
+    }
+    if (shown == SHOW_CAUSE) {
+        return group_cause_name(number);
+    }
+    if (shown == SHOW_GROUP_TYPE) {
+        return number == 0 ? "classic" : number == 1 ? "consumer" : number == 2 ? "streams" : "?";
     }
     return number == 2 ? "topic" : number == 4 ? "broker" : number == 32 ? "group" : "?";
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { CLOCKS_DIFFER_MS = 1000 };
+
 int64_t log_wall_ms(void)
 {
     struct timespec now;
@@ -119,5 +121,11 @@ bool log_moment_take(struct cli *cli, struct log_moment *ret)
         return cli_number(cli, "at", 1, INT64_MAX, INT64_MAX, &ret->index);
     }
     ret->by_time = true;
-    return log_time_take(cli, "at", &ret->wall_ms);
+    if (!log_time_take(cli, "at", &ret->wall_ms)) {
+        return false;
+    }
+    if (ret->wall_ms > log_wall_ms() + CLOCKS_DIFFER_MS) {
+        cli_say(cli, "--at: that is in the future; what is shown is the end of the log");
+    }
+    return true;
 }

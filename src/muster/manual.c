@@ -90,7 +90,21 @@ static void put_exit_codes(FILE *to)
     fputs(".fi\n", to);
 }
 
-void manual_command(FILE *to, const struct cli_command *c)
+/* The pages of the other verbs of the noun. */
+static void put_related(FILE *to, const struct cli_command *c, const struct cli_command *const *commands, size_t count)
+{
+    fputs(".SH \"SEE ALSO\"\n.BR muster (1)", to);
+    for (size_t i = 0; i < count; i++) {
+        if (commands[i] != c && strcmp(commands[i]->noun, c->noun) == 0) {
+            fprintf(to, ",\n.BR muster\\-%s\\-", c->noun);
+            put_text(to, commands[i]->verb);
+            fputs(" (1)", to);
+        }
+    }
+    fputc('\n', to);
+}
+
+void manual_command(FILE *to, const struct cli_command *c, const struct cli_command *const *commands, size_t count)
 {
     char page[96];
     snprintf(page, sizeof(page), "muster-%s-%s", c->noun, c->verb);
@@ -109,9 +123,9 @@ void manual_command(FILE *to, const struct cli_command *c)
         put_details(to, c->details);
     }
     put_options(to, "OPTIONS", c->options, c->option_count);
-    put_options(to, "\"OPTIONS OF EVERY COMMAND\"", cli_global_options, cli_global_option_count);
+    put_options(to, "\"OPTIONS OF EVERY COMMAND\"", cli_global_options, help_global_count(c));
     put_exit_codes(to);
-    fputs(".SH \"SEE ALSO\"\n.BR muster (1)\n", to);
+    put_related(to, c, commands, count);
 }
 
 void manual_overview(FILE *to, const struct cli_command *const *commands, size_t count)
@@ -152,7 +166,7 @@ static int write_page(struct cli *cli, const char *name, const struct cli_comman
         return cli_fail(cli, CLI_FAILED, "%s: %s", path, strerror(errno));
     }
     if (command != NULL) {
-        manual_command(file, command);
+        manual_command(file, command, cli->commands, cli->command_count);
     } else {
         manual_overview(file, cli->commands, cli->command_count);
     }

@@ -119,8 +119,10 @@ static int begin(struct cli *cli, struct client *c, const struct change_member_r
     }
     const struct change_member_response *response = answer;
     if (response->error_code != 0) {
-        return cli_fail(cli, CLI_FAILED, "node %d: %s", request->node_id,
-                        kafka_error_text(response->error_code, response->error_message, &cli->arena));
+        bool forceable = request->kind == KIND_REPLACE && !request->force && response->error_message.len > 0 &&
+                         memmem(response->error_message.ptr, (size_t)response->error_message.len, "force", 5) != NULL;
+        return cli_fail(cli, CLI_FAILED, "node %d: %s%s", request->node_id,
+                        kafka_error_text(response->error_code, response->error_message, &cli->arena), forceable ? " (--force)" : "");
     }
     *ret_change = response->change_id;
     return CLI_OK;

@@ -148,8 +148,10 @@ const struct cli_command command_offsets_list = {
     .watchable = true,
     .max_operands = -1,
     .summary = "Lists committed offsets.",
-    .details = "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"
-               "committed offsets is an error (exit code 1).",
+    .details =
+        "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"
+        "committed offsets is an error (exit code 1). LAG is 0 where CURRENT-OFFSET is beyond LOG-END-OFFSET: the end was set by hand, or\n"
+        "is behind.",
     .options = list_options,
     .option_count = COUNT_OF(list_options),
     .run = run_list};

@@ -208,7 +208,8 @@ int offsets_view_judge(struct cli *cli, struct str group, bool named, const stru
                         kafka_error_text(offsets->error, STR_NULL, &cli->arena));
     }
     if (offsets->count == 0 && named) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets", STR_ARG(out_quoted(group, &cli->arena)));
+        return cli_fail(cli, CLI_FAILED, "group %.*s has no committed offsets%s", STR_ARG(out_quoted(group, &cli->arena)),
+                        cli_flag(cli, "at") ? " as of then" : "");
     }
     return CLI_OK;
 }

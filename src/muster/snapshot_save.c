@@ -276,12 +276,26 @@ static int save_all(struct saving *s, const char *name)
     return rc < 0 ? write_failed(s, rc) : CLI_OK;
 }
 
+static bool has_file(const struct store_port *port, const char *name)
+{
+    int file;
+    if (port->open(port->ctx, name, false, false, &file) < 0) {
+        return false;
+    }
+    port->close(port->ctx, file);
+    return true;
+}
+
 static int save_to(struct saving *s, const char *dir, const char *name)
 {
     struct store_port looking;
     int rc = store_port_posix_init(&looking, dir, true); /* one that writes would make the folder */
     if (rc >= 0) {
+        bool there = has_file(&looking, name);
         store_port_posix_fini(&looking);
+        if (there && !cli_flag(s->cli, "force")) {
+            return cli_fail(s->cli, CLI_FAILED, "%s is there already (--force takes its place)", s->path);
+        }
         rc = store_port_posix_init(&s->port, dir, false);
     }
     if (rc < 0) {
@@ -326,6 +340,10 @@ static int run_save(struct cli *cli)
     return code;
 }
 
+static const struct cli_option save_options[] = {
+    {"force", NULL, "in the place of a file that is there already"},
+};
+
 const struct cli_command command_snapshot_save = {
     .noun = "snapshot",
     .verb = "save",
@@ -336,5 +354,8 @@ const struct cli_command command_snapshot_save = {
     .details =
         "Every shard is read from its leader as of one entry: everything that a client was told before the save began is in the file, and\n"
         "the catalogue (topics, configs) is at least as new as whatever the groups go by. The file is written beside FILE (FILE.tmp) and\n"
-        "takes its name when it is whole. --timeout is how long the cluster may take for one step, not for all of it.",
+        "takes its name when it is whole; a FILE that is there already is kept, but with --force. --timeout is how long the cluster may "
+        "take for one step, not for all of it.",
+    .options = save_options,
+    .option_count = COUNT_OF(save_options),
     .run = run_save};

@@ -1,4 +1,6 @@
 /* Reading a configuration file, and helping those whose file is not right yet. */
+#include <muster/closest.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,51 +40,23 @@ static bool is_foreign(struct str name, const char *pattern)
     return (size_t)name.len >= len - 1 && memcmp(name.ptr, pattern, len - 1) == 0;
 }
 
-/* Edit distance between two short names; longer ones are no misspelling of anything. */
-static int distance(struct str a, struct str b)
-{
-    enum { LONGEST = 80 };
-    int row[LONGEST + 1] = {0};
-    if (a.len > LONGEST || b.len > LONGEST) {
-        return LONGEST;
-    }
-    for (int j = 0; j <= b.len; j++) {
-        row[j] = j;
-    }
-    for (int i = 1; i <= a.len; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= b.len; j++) {
-            int changed = diagonal + (a.ptr[i - 1] != b.ptr[j - 1]);
-            int shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
-            row[j] = changed < shorter ? changed : shorter;
-        }
-    }
-    return row[b.len];
-}
-
 struct str config_hint(struct str unknown, struct arena *arena)
 {
-    const struct config_row *closest = NULL;
-    int least = 1 + (unknown.len < 60 ? unknown.len / 4 : 15);
+    struct closest c;
+    closest_init(&c, unknown, unknown.len < 60 ? unknown.len / 4 : 15);
     for (size_t i = 0; i < config_key_count; i++) {
-        int d = distance(unknown, str_of(config_keys[i].name));
-        if (d < least) {
-            least = d;
-            closest = &config_keys[i];
-        }
+        closest_offer(&c, str_of(config_keys[i].name));
     }
-    if (closest != NULL && least <= 2) {
-        return arena_printf(arena, "did you mean '%s'?", closest->name);
+    if (!str_is_null(c.found) && c.distance <= 2) {
+        return arena_printf(arena, "did you mean '%.*s'?", STR_ARG(c.found));
     }
     for (size_t i = 0; i < COUNT_OF(foreign_keys); i++) {
         if (is_foreign(unknown, foreign_keys[i].name)) {
             return str_of(foreign_keys[i].hint);
         }
     }
-    if (closest != NULL) {
-        return arena_printf(arena, "did you mean '%s'?", closest->name);
+    if (!str_is_null(c.found)) {
+        return arena_printf(arena, "did you mean '%.*s'?", STR_ARG(c.found));
     }
     return STR("");
 }

@@ -219,6 +219,9 @@ def losing_a_node(cli, cluster):
 
 
 def nobody_answers(cli, cluster):
+    host, port = cluster.address(1)
+    code, _, err = cluster.muster("groups", "list", "--timeout", 1500, "--bootstrap", f"{host}:{port + 1}")
+    check(code == 3 and "not for peers" in err, f"asked at the port for peers: exit code {code}: {err}")
     for node in range(1, cluster.nodes + 1):
         cluster.pause(node)
     try:

@@ -119,8 +119,11 @@ static void wrong_lines_are_told(void **state)
     assert_usage(RUN("a", "b", "c"), "'c' is too much");
     assert_usage(run_words(2, (char *[]){"muster", "nothing", NULL}), "unknown command 'nothing'");
     assert_usage(run_words(4, (char *[]){"muster", "--json", "test", "run", NULL}), "'--json' stands before the command");
-    assert_usage(run_words(3, (char *[]){"muster", "test", "that", NULL}), "unknown command 'test that'");
-    assert_usage(run_words(2, (char *[]){"muster", "test", NULL}), "unknown command 'test'");
+    assert_usage(run_words(3, (char *[]){"muster", "test", "that", NULL}),
+                 "unknown command 'test that'; did you mean 'this'? (muster test --help)\n");
+    assert_usage(run_words(2, (char *[]){"muster", "test", NULL}), "'test' is not all of a command; there are:");
+    assert_usage(RUN("a", "--numbr", "1"), "has no option '--numbr'; did you mean '--number'? (--help");
+    assert_usage(RUN("a", "--jsn"), "'--jsn'; did you mean '--json'?");
     assert_usage(run_words(1, (char *[]){"muster", NULL}), "Exit codes");
 }
 
@@ -165,6 +168,10 @@ static void commands_check_their_words(void **state)
     assert_usage(run_cli("log", "state", "--at", "last week", NULL), "--at takes a time");
     assert_usage(run_cli("groups", "describe", "g", "--data", "x", NULL), "--data goes with --at");
     assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "unknown option '-5'");
+    assert_usage(run_cli("groups", "lst", NULL), "unknown command 'groups lst'; did you mean 'list'? (muster groups --help)\n");
+    assert_usage(run_cli("group", "list", NULL), "unknown command 'group'; did you mean 'groups'? (muster --help)\n");
+    assert_usage(run_cli("nonsense", NULL), "unknown command 'nonsense' (muster --help)\n");
+    assert_usage(run_cli("log", "dump", "shop", NULL), "'shop' is too much: muster log dump --group shop\n");
     assert_usage(run_cli("topics", "set-end", "t", "five", NULL), "'five' is no offset");
     assert_usage(run_cli("topics", "create", "t", "--config", "novalue", NULL), "--config takes KEY=VALUE");
     assert_usage(run_cli("cluster", "transfer", "x", NULL), "is not the number of a shard");

@@ -103,6 +103,24 @@ static void remove_folder(const char *path)
     rmdir(path);
 }
 
+/* It names the other pages of its noun, and only options that the command takes. */
+static void assert_page(const char *path, const struct cli_command *c)
+{
+    char text[32768];
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(strstr(text, "\\-\\-watch\\fR") != NULL, c->watchable);
+    for (size_t i = 0; i < cli_command_count; i++) {
+        char page[96];
+        snprintf(page, sizeof(page), "\n.BR muster\\-%s\\-%.4s", cli_commands[i]->noun, cli_commands[i]->verb);
+        if (cli_commands[i] != c && strcmp(cli_commands[i]->noun, c->noun) == 0 && strchr(cli_commands[i]->verb, '-') == NULL) {
+            assert_non_null(strstr(text, page));
+        }
+    }
+}
+
 static void every_command_has_a_page(void **state)
 {
     (void)state;
@@ -117,6 +135,7 @@ static void every_command_has_a_page(void **state)
         snprintf(page, sizeof(page), "%s/muster-%s-%s.1", path, cli_commands[i]->noun, cli_commands[i]->verb);
         assert_int_equal(stat(page, &info), 0);
         assert_true(info.st_size > 1000);
+        assert_page(page, cli_commands[i]);
     }
     remove_folder(path);
     run = run_cli("manual", "write", "/nonexistent", NULL);
@@ -197,12 +216,18 @@ static void clusters_have_names(void **state)
     assert_config(TWO, "b", CLI_UNREACHABLE, "127.0.0.1:2:");
     assert_config(TWO, "c", CLI_USAGE, "has no cluster 'c'");
     assert_config("cluster = x\n", NULL, CLI_USAGE, "has no cluster 'x'");
+    setenv("MUSTER_CONFIG", "/nonexistent/config", 1);
+    struct run absent = run_cli("config", "list", NULL);
+    unsetenv("MUSTER_CONFIG");
+    assert_int_equal(absent.code, CLI_USAGE);
+    assert_non_null(strstr(absent.err, "/nonexistent/config: No such file"));
+    run_fini(&absent);
     assert_config("[a]\n", "a", CLI_USAGE, "[a] has no 'bootstrap'");
     assert_config("[a]\nbootstrap 1\n", "a", CLI_USAGE, "line 2: a line is NAME = VALUE");
     assert_config("[a\n", "a", CLI_USAGE, "line 1: a section is [NAME]");
     assert_config("[a]\n[a]\n", "a", CLI_USAGE, "line 2: the section stands twice");
-    assert_config("[a]\nbootstap = x\n", "a", CLI_USAGE, "line 2: a section has 'bootstrap' and 'timeout'");
-    assert_config("bootstrap = x\n", "a", CLI_USAGE, "line 1: before the first [NAME]");
+    assert_config("[a]\nbootstap = x\n", "a", CLI_USAGE, "line 2: 'bootstap' is unknown: a section has 'bootstrap' and 'timeout'");
+    assert_config("bootstrap = x\n", "a", CLI_USAGE, "line 1: 'bootstrap' stands before the first [NAME], where there is only 'cluster'");
     assert_config("[a]\ntimeout = soon\n", "a", CLI_USAGE, "line 2: timeout is a number");
     struct run run = run_cli("topics", "list", "--bootstrap", "127.0.0.1:1", "--cluster", "a", NULL);
     assert_int_equal(run.code, CLI_USAGE);

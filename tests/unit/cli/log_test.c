@@ -260,7 +260,7 @@ static void reads_a_real_folder_without_touching_it(void **state)
     r = run_cli("log", "dump", "--data", dir, "--group", "nobody", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     assert_string_equal(r.out, "");
-    assert_non_null(strstr(r.err, "muster: the log holds no such record"));
+    assert_string_equal(r.err, "muster: the log holds no such record\n"); /* it is whole: nothing of it is in snapshots only */
     run_fini(&r);
     r = run_cli("log", "dump", "--data", dir, "--type", "StateHash", "--all", NULL);
     assert_int_equal(r.code, CLI_FAILED);
@@ -431,6 +431,31 @@ static void shows_the_state_as_of_an_index(void **state)
     run_fini(&r);
 }
 
+static void causes_have_their_names(void **state)
+{
+    (void)state;
+    struct arena arena;
+    struct group_rebalance_cause_key key = {STR("g"), 1, 0};
+    struct group_rebalance_cause_value v;
+    struct group_rebalance_key whole_key = {.group_id = STR("g"), .rebalance = 1};
+    struct group_rebalance_value whole;
+    struct group_rebalance_value_count count = {.cause = 16, .count = 2};
+    arena_init(&arena, 0);
+    wire_init(&wire_group_rebalance_cause_value, &v);
+    wire_init(&wire_group_rebalance_value, &whole);
+    v.cause = 16;
+    whole.group_type = 1;
+    whole.causes.v = &count;
+    whole.causes.len = 1;
+    struct str cause = log_record_text(wire_record_encode(RECORD_GROUP_REBALANCE_CAUSE, &key, 0, &v, &arena), -1, &arena);
+    struct str rebalance = log_record_text(wire_record_encode(RECORD_GROUP_REBALANCE, &whole_key, 0, &whole, &arena), -1, &arena);
+    assert_non_null(strstr(arena_printf(&arena, "%.*s", STR_ARG(cause)).ptr, " Cause=admin "));
+    const char *text = arena_printf(&arena, "%.*s", STR_ARG(rebalance)).ptr;
+    assert_non_null(strstr(text, "GroupType=consumer "));
+    assert_non_null(strstr(text, "Cause=admin Count=2"));
+    arena_fini(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(replays_entries_behind_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(goes_on_behind_a_snapshot_from_another_node, setup, teardown),
         cmocka_unit_test_setup_teardown(shows_the_state_as_of_an_index, setup, teardown),
+        cmocka_unit_test(causes_have_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

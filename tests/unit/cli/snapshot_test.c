@@ -428,6 +428,12 @@ static void test_save_refuses(void **state)
     expect(run_cli("snapshot", "save", f->file, "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 3, NULL, "cannot be reached");
     expect(run_cli("snapshot", "save", NULL), 2, NULL, "something is missing");
     assert_int_equal(files_in(f->dir), 0);
+    FILE *old = fopen(f->file, "we");
+    assert_non_null(old);
+    fclose(old);
+    expect(run_cli("snapshot", "save", f->file, "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 1, NULL, "is there already");
+    expect(run_cli("snapshot", "save", f->file, "--force", "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 3, NULL,
+           "cannot be reached");
 }
 
 int main(void)
