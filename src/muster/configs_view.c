@@ -16,12 +16,15 @@ static int ask(struct client *c, enum config_resource type, struct str name, con
         return client_any_call(c, call, arena, ret, NULL);
     }
     int rc = client_metadata(c, NULL, 0, arena, &metadata);
-    struct client_node *node = rc == 0 ? client_node_by_id(c, (int32_t)id) : NULL;
-    if (rc == 0 && node == NULL) {
+    if (rc < 0) {
+        return rc;
+    }
+    struct client_node *node = client_node_by_id(c, (int32_t)id);
+    if (node == NULL) {
         (void)snprintf(c->error, sizeof(c->error), "node %d is not there now", (int)id);
         return MUSTER_E_NOT_FOUND;
     }
-    return rc == 0 ? client_node_call(c, node, call, arena, ret) : rc;
+    return client_node_call(c, node, call, arena, ret);
 }
 
 int configs_fetch(struct client *c, enum config_resource type, struct str name, struct arena *arena,

@@ -71,7 +71,7 @@ def prepare(cluster, world):
 
 
 def save(cluster, path):
-    return subprocess.Popen([str(cluster.bin / "muster"), "snapshot", "save", str(path), "--json", "--bootstrap", cluster.bootstrap()],
+    return subprocess.Popen([str(cluster.bin / "muster"), "snapshot", "save", str(path), "--force", "--json", "--bootstrap", cluster.bootstrap()],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
