@@ -205,6 +205,13 @@ static void a_missing_majority_is_told(void **state)
     assert_run(r, CLI_UNREACHABLE, NULL, "no node can say which groups there are: no majority answers (muster cluster status)");
 }
 
+static void a_node_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    assert_run(run_cli("log", "dump", "--node", "9", NULL), CLI_UNREACHABLE, NULL,
+               "node 9 cannot be reached, or there is none; --data DIR");
+}
+
 static void resetting_nothing_says_why(void **state)
 {
     (void)state;
@@ -236,6 +243,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_protected_group_is_refused_before_anything_is_done, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_group_that_is_yet_to_come_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_missing_majority_is_told, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_node_that_is_not_there_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(resetting_nothing_says_why, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_cut_is_counted, fake_setup, fake_teardown),
     };

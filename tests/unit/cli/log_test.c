@@ -257,6 +257,10 @@ static void reads_a_real_folder_without_touching_it(void **state)
     assert_int_equal(r.code, CLI_OK);
     assert_non_null(strstr(r.out, " batches in 1 segments, 0 snapshots; the state was not made"));
     run_fini(&r);
+    r = run_cli("log", "state", "--data", dir, "--at", "2999-01-01", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.err, "--at: that is in the future; what is shown is the end of the log"));
+    run_fini(&r);
     r = run_cli("log", "dump", "--data", dir, "--group", "nobody", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     assert_string_equal(r.out, "");

@@ -420,7 +420,7 @@ static void test_form_refuses(void **state)
     assert_int_equal(system(command), 0);
     form_open(third, &config);
     assert_int_equal(run_client(&c), MUSTER_E_EXISTS);
-    assert_non_null(strstr(c.text, "wiped"));
+    assert_non_null(strstr(c.text, "to be taken in there: muster cluster replace 3"));
     struct uv_peer_status peers[NODES];
     run_until(NULL, 1000);
     uv_replica_peers(t.nodes[0].world, peers, NODES);

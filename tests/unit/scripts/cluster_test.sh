@@ -83,7 +83,7 @@ echo '{"shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "lead
 expect_refusal 'wait returns although a shard has no leader' 'not all groups are served' cluster wait 1
 echo '{"shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
 expect 'wait does not return although all is served' cluster wait 1
-echo 2 >"$TEMP/answer"
+printf 'NODE  ADDRESS          SHARD\n   2  127.0.0.1:21100      7\n' >"$TEMP/answer"
 expect_text coordinator "$(cluster coordinator some-group)" 2
 expect_text coordinator "$(tail -n 1 "$TEMP/asked")" 'groups coordinator some-group --bootstrap 127.0.0.1:21000'
 expect_refusal 'the coordinator of no group is found' 'cluster: coordinator needs a GROUP' cluster coordinator
