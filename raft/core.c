@@ -67,6 +67,7 @@ void core_options_defaults(struct core_options *o)
     default_u64(&o->entry_max_bytes, UINT64_C(1) << 20);
     default_u64(&o->unapplied_max_bytes, UINT64_C(64) << 20);
     default_u64(&o->log_retain_bytes, UINT64_C(64) << 20);
+    default_u64(&o->log_tail_bytes, UINT64_C(4) << 20);
     default_u64(&o->snapshot_interval_bytes, UINT64_C(64) << 20);
     default_u64(&o->batch_max_bytes, UINT64_C(8) << 20);
     default_u64(&o->hash_interval, 10000);
@@ -340,6 +341,7 @@ void core_tick(struct replica *core, int64_t now_us)
     }
     core_apply(core);
     balance_tick(core);
+    memory_tick(core);
     snapshot_tick(core);
     install_tick(core);
 }
@@ -367,6 +369,7 @@ static int receive_message(struct replica *core, struct peer *p, struct message 
     case MESSAGE_RAFT:
         m->raft.server_id = p->id;
         m->raft.server_address = p->address;
+        memory_everywhere(s, m->everywhere);
         return shard_receive(s, &m->raft);
     case MESSAGE_HANDOVER:
         elect_announced(s, p->id, m->handover.term, m->handover.target);
@@ -475,6 +478,7 @@ void core_stats(const struct replica *core, struct core_stats *ret)
 {
     *ret = core->stats;
     ret->log_bytes = core_log_bytes(core);
+    ret->replay_bytes = core_replay_bytes(core);
     ret->unapplied_bytes = core->pending_bytes;
     ret->unstored_bytes = core_unstored_bytes(core);
     ret->messages_waiting = core->held_count;
@@ -512,7 +516,7 @@ static bool has_too_much(const struct replica *core, uint64_t more)
 {
     const struct core_options *o = &core->options;
     return core->pending_bytes + more > o->unapplied_max_bytes || core_unstored_bytes(core) > o->unapplied_max_bytes ||
-           core_log_bytes(core) > 4 * o->log_retain_bytes + o->unapplied_max_bytes;
+           core_replay_bytes(core) > 4 * o->log_retain_bytes + o->unapplied_max_bytes;
 }
 
 int replica_propose(struct replica *core, uint32_t shard, struct bytes entry, uint64_t *ret_term, uint64_t *ret_index)

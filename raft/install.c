@@ -128,6 +128,10 @@ void install_offer(struct shard *s, uint32_t node)
         sending_free(x); /* the log has moved on: what follows this snapshot is gone */
         x = NULL;
     }
+    if (x == NULL && s->snapshot_index + 1 < s->log.first) {
+        s->outrun = true; /* behind this one entries would be missing: there is a newer one soon */
+        return;
+    }
     if (x != NULL) {
         int64_t quiet_us = core->now_us - (x->active_us > x->offered_us ? x->active_us : x->offered_us);
         if (!x->busy && (x->offer_again || quiet_us > ASK_AGAIN_US)) {
@@ -547,6 +551,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     x->library_owned = false;
     s->installing = false;
     s->applied = mark->index;
+    s->snapshot_bytes = s->applied_bytes;
     s->snapshot_index = mark->index;
     s->snapshot_term = mark->term;
     s->config_index = x->config_index;

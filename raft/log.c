@@ -105,6 +105,14 @@ void log_trim(struct entry_log *log, uint64_t index, struct entry_limbo *limbo)
     }
 }
 
+void log_shed(struct entry_log *log, uint64_t index, uint64_t bytes, struct entry_limbo *limbo)
+{
+    while (log->first < index && log->first < log->last && log->bytes - entry_bytes(log_get(log, log->first)) >= bytes) {
+        bury(log, log->first, limbo);
+        log->first++;
+    }
+}
+
 void log_reset(struct entry_log *log, uint64_t index, struct entry_limbo *limbo)
 {
     log_trim(log, log->last + 1, limbo);

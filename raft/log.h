@@ -1,4 +1,4 @@
-/* log.h: the entries of one shard that are still in memory, from the snapshot's tail to the last.
+/* log.h: the entries of one shard that are still in memory (memory.c), up to the last.
  *
  * The payloads of AppendEntries messages and of write batches come from here. Entries are immutable; the log owns them. One that is cut off
  * while a write batch may still point to it goes to the limbo and is freed by log_limbo_clear once no batch is outstanding. */
@@ -39,6 +39,8 @@ uint64_t log_bytes_behind(const struct entry_log *log, uint64_t index);
 void log_cut(struct entry_log *log, uint64_t index, struct entry_limbo *limbo);
 /* Drops entries before index; index <= last + 1. */
 void log_trim(struct entry_log *log, uint64_t index, struct entry_limbo *limbo);
+/* Drops entries before index, oldest first, as long as those that are left take at least `bytes` and are one at least. */
+void log_shed(struct entry_log *log, uint64_t index, uint64_t bytes, struct entry_limbo *limbo);
 /* Drops everything; the next entry is index + 1. */
 void log_reset(struct entry_log *log, uint64_t index, struct entry_limbo *limbo);
 /* The first index such that it and all behind it take at most `bytes`. */

@@ -73,13 +73,14 @@ static bool entry_type_known(uint8_t type)
     return type == RAFT_COMMAND || type == RAFT_BARRIER || type == RAFT_CHANGE;
 }
 
-static void read_append(struct reader *r, struct raft_append_entries *a, struct message_scratch *scratch)
+static void read_append(struct reader *r, struct raft_append_entries *a, uint64_t *everywhere, struct message_scratch *scratch)
 {
     a->version = VERSION_APPEND;
     a->term = read_term(r);
     a->prev_log_index = read_index(r);
     a->prev_log_term = read_term(r);
     a->leader_commit = read_index(r);
+    *everywhere = read_index(r);
     a->entries = scratch->entries;
     a->n_entries = reader_u32(r);
     if (a->n_entries > MESSAGE_ENTRIES_MAX || a->term == 0 || a->prev_log_term > a->term ||
@@ -109,12 +110,13 @@ static void read_append(struct reader *r, struct raft_append_entries *a, struct 
     }
 }
 
-static void write_append(struct writer *w, const struct raft_append_entries *a)
+static void write_append(struct writer *w, const struct raft_append_entries *a, uint64_t everywhere)
 {
     writer_u64(w, a->term);
     writer_u64(w, a->prev_log_index);
     writer_u64(w, a->prev_log_term);
     writer_u64(w, a->leader_commit);
+    writer_u64(w, everywhere);
     writer_u32(w, a->n_entries);
     for (unsigned i = 0; i < a->n_entries; i++) {
         const struct raft_entry *e = &a->entries[i];
@@ -141,7 +143,7 @@ static void write_append_result(struct writer *w, const struct raft_append_entri
     writer_u64(w, v->last_log_index);
 }
 
-static void read_raft(struct reader *r, struct raft_message *m, struct message_scratch *scratch)
+static void read_raft(struct reader *r, struct raft_message *m, uint64_t *everywhere, struct message_scratch *scratch)
 {
     uint8_t type = reader_u8(r);
     m->type = (enum raft_message_type)type;
@@ -155,7 +157,7 @@ static void read_raft(struct reader *r, struct raft_message *m, struct message_s
         read_vote_result(r, &m->request_vote_result);
         break;
     case RAFT_APPEND_ENTRIES:
-        read_append(r, &m->append_entries, scratch);
+        read_append(r, &m->append_entries, everywhere, scratch);
         break;
     case RAFT_APPEND_ENTRIES_RESULT:
         read_append_result(r, &m->append_entries_result);
@@ -172,7 +174,7 @@ static void read_raft(struct reader *r, struct raft_message *m, struct message_s
     }
 }
 
-static void write_raft(struct writer *w, const struct raft_message *m)
+static void write_raft(struct writer *w, const struct raft_message *m, uint64_t everywhere)
 {
     writer_u8(w, (uint8_t)m->type);
     switch (m->type) {
@@ -183,7 +185,7 @@ static void write_raft(struct writer *w, const struct raft_message *m)
         write_vote_result(w, &m->request_vote_result);
         break;
     case RAFT_APPEND_ENTRIES:
-        write_append(w, &m->append_entries);
+        write_append(w, &m->append_entries, everywhere);
         break;
     case RAFT_APPEND_ENTRIES_RESULT:
         write_append_result(w, &m->append_entries_result);
@@ -285,7 +287,7 @@ int message_decode(struct bytes data, struct message_scratch *scratch, struct me
     }
     switch (type) {
     case MESSAGE_RAFT:
-        read_raft(&r, &m.raft, scratch);
+        read_raft(&r, &m.raft, &m.everywhere, scratch);
         break;
     case MESSAGE_PROBE:
     case MESSAGE_PROBE_ACK:
@@ -329,7 +331,7 @@ int message_encode(struct buf *out, const struct message *m)
     }
     switch (m->type) {
     case MESSAGE_RAFT:
-        write_raft(&w, &m->raft);
+        write_raft(&w, &m->raft, m->everywhere);
         break;
     case MESSAGE_PROBE:
     case MESSAGE_PROBE_ACK:

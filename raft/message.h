@@ -58,7 +58,8 @@ struct message_snapshot {
 
 struct message {
     enum message_type type;
-    uint32_t shard; /* all but probe, ack and app */
+    uint32_t shard;      /* all but probe, ack and app */
+    uint64_t everywhere; /* AppendEntries: every member has stored what is up to this index */
     union {
         struct raft_message raft; /* entries: in the scratch, payloads in the input, batch NULL */
         struct message_probe probe;

@@ -17,6 +17,7 @@ struct taking {
     bool busy, cancelled;
     struct store_snapshot_meta meta;
     struct buf config;
+    uint64_t bytes; /* applied when it was begun */
     struct store_snapshot_writer *writer;
     struct bytes data; /* borrowed from the frozen state */
     int result;
@@ -72,14 +73,9 @@ static void taking_next(struct taking *t, enum taking_phase phase)
     job_start(t->shard->core, &t->job);
 }
 
-static uint64_t tail_bytes(const struct replica *core)
-{
-    return core->options.log_retain_bytes / 4 / core->shard_count;
-}
-
 static void want_mark(struct shard *s, uint64_t index, uint64_t term, bool keep_tail)
 {
-    uint64_t trim = keep_tail ? log_tail(&s->log, index, tail_bytes(s->core)) - 1 : index;
+    uint64_t trim = keep_tail ? log_tail(&s->log, index, memory_tail_bytes(s->core)) - 1 : index;
     trim = trim > s->disk_trim ? trim : s->disk_trim; /* memory may keep a longer tail than the disk */
     s->mark = (struct mark){.index = index, .term = term, .trim = trim};
     s->mark_wanted = true;
@@ -90,6 +86,7 @@ static void taking_committed(struct replica *core)
     struct taking *t = core->taking;
     struct shard *s = t->shard;
     core->stats.snapshots_taken++;
+    s->snapshot_bytes = t->bytes;
     want_mark(s, t->meta.index, t->meta.term, !s->snapshot_hint);
     s->snapshot_hint = false;
     buf_clear(&s->config);
@@ -138,17 +135,53 @@ static void take(struct shard *s)
     t->meta.term = log_get(&s->log, s->applied)->term;
     t->meta.config_index = s->applied_config_index;
     t->meta.config = (struct bytes){t->config.ptr, (int32_t)t->config.len};
-    s->snapshot_bytes = s->applied_bytes;
+    t->bytes = s->applied_bytes;
     core->taking = t;
     core->events.snapshot_begin(core->events.ctx, s->id, &t->meta.state_hash);
     taking_next(t, TAKING_CREATE);
 }
 
+static bool mark_pending(const struct shard *s)
+{
+    return s->mark_wanted || s->mark_writing;
+}
+
 /* Something new to save, and nothing else going on with this shard's snapshots. */
 static bool may_take(const struct shard *s)
 {
-    return s->applied > s->snapshot_index && !s->mark_wanted && !s->mark_writing && !s->installing && s->receiving == NULL &&
+    return s->applied > s->snapshot_index && !mark_pending(s) && !s->installing && s->receiving == NULL &&
            log_get(&s->log, s->applied) != NULL;
+}
+
+/* The newest snapshot, and that the log before it begins where memory does: who lacks more is sent the snapshot. */
+static void tell_library(struct shard *s)
+{
+    uint64_t first = s->log.first <= s->snapshot_index ? s->log.first : s->snapshot_index + 1;
+    struct raft_event event = {.type = RAFT_SNAPSHOT};
+    event.snapshot.metadata.index = s->snapshot_index;
+    event.snapshot.metadata.term = s->snapshot_term;
+    event.snapshot.metadata.configuration_index = s->config_index;
+    MUSTER_CHECK(config_decode((struct bytes){s->config.ptr, (int32_t)s->config.len}, &event.snapshot.metadata.configuration) == 0);
+    event.snapshot.trailing = (unsigned)(s->snapshot_index + 1 - first);
+    s->outrun = s->outrun && s->snapshot_index + 1 < s->log.first;
+    shard_step(s, &event);
+}
+
+/* One that nothing but the log makes worth it: a hint, or a member that lacks what is on disk only. false: the shard needs none, or cannot have one now. */
+static bool take_asked(struct shard *s)
+{
+    if (s->outrun && !mark_pending(s) && !s->installing && s->snapshot_index + 1 >= s->log.first) {
+        tell_library(s); /* the newest one does for it */
+    }
+    if ((s->snapshot_hint || s->outrun) && may_take(s)) {
+        take(s);
+        return true;
+    }
+    if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !mark_pending(s) && !s->installing) {
+        s->snapshot_hint = false; /* nothing new, only the tail that the log kept */
+        want_mark(s, s->snapshot_index, s->snapshot_term, false);
+    }
+    return false;
 }
 
 void snapshot_tick(struct replica *core)
@@ -159,24 +192,19 @@ void snapshot_tick(struct replica *core)
     struct shard *most = NULL;
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        if (s->snapshot_hint && may_take(s)) {
+        if (take_asked(s)) {
+            return;
+        }
+        if (!may_take(s)) {
+            continue;
+        }
+        if (shard_replay_bytes(s) >= core->options.snapshot_interval_bytes) {
             take(s);
             return;
         }
-        if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !s->mark_wanted && !s->mark_writing &&
-            !s->installing) {
-            s->snapshot_hint = false; /* nothing new, only the tail that the log kept */
-            want_mark(s, s->snapshot_index, s->snapshot_term, false);
-        }
-        if (s->applied_bytes - s->snapshot_bytes >= core->options.snapshot_interval_bytes && may_take(s)) {
-            take(s);
-            return;
-        }
-        if (s->log.bytes > 2 * tail_bytes(core) && may_take(s) && (most == NULL || s->log.bytes > most->log.bytes)) {
-            most = s;
-        }
+        most = most == NULL || shard_replay_bytes(s) > shard_replay_bytes(most) ? s : most;
     }
-    if (most != NULL && core_log_bytes(core) > core->options.log_retain_bytes) {
+    if (most != NULL && core_replay_bytes(core) > core->options.log_retain_bytes) {
         take(most);
     }
 }
@@ -188,21 +216,10 @@ void snapshot_marked(struct shard *s, const struct mark *mark)
         return; /* a newer one replaces everything */
     }
     if (mark->index > s->snapshot_index) {
-        uint64_t keep = log_tail(&s->log, mark->index, tail_bytes(core));
-        uint64_t pinned = install_pinned(s);
-        if (pinned < keep && pinned + 1 >= s->log.first && core_log_bytes(core) < 2 * core->options.log_retain_bytes) {
-            keep = pinned + 1; /* else that node would need the next snapshot as soon as it has this one */
-        }
-        struct raft_event event = {.type = RAFT_SNAPSHOT};
-        event.snapshot.metadata.index = mark->index;
-        event.snapshot.metadata.term = mark->term;
-        event.snapshot.metadata.configuration_index = s->config_index;
-        MUSTER_CHECK(config_decode((struct bytes){s->config.ptr, (int32_t)s->config.len}, &event.snapshot.metadata.configuration) == 0);
-        event.snapshot.trailing = (unsigned)(mark->index - (keep - 1));
         s->snapshot_index = mark->index;
         s->snapshot_term = mark->term;
-        shard_step(s, &event);
-        log_trim(&s->log, s->raft.trail.offset + 1, &core->limbo);
+        memory_trim(s);
+        tell_library(s);
     }
     s->disk_trim = mark->trim;
     core->host.trim(core->host.ctx, s->id, mark->trim);

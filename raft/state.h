@@ -93,6 +93,9 @@ struct shard {
     struct mark mark, mark_written; /* written: the one in the outstanding batch */
     bool installing;                /* a snapshot replaces the state: from the library's wish until it is told that it is done */
 
+    uint64_t everywhere; /* every member has stored the entries up to this one, as far as this node knows */
+    bool outrun;         /* a member lacks entries that are no longer in memory: it needs a snapshot that ends behind them */
+
     uint64_t applied;
     bool applying;
     uint64_t pending_bytes; /* of entries in the log and not applied */
@@ -133,7 +136,7 @@ struct shard {
     struct buf config;             /* ... as the library encodes it */
     uint64_t applied_config_index; /* of the configuration in force at the applied index */
     struct buf applied_config;
-    uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; as of the last snapshot */
+    uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; of these what the newest snapshot holds */
     uint64_t disk_trim;                     /* the log on disk begins behind this entry */
     bool snapshot_hint;
     struct receiving *receiving; /* a snapshot that arrives or is being restored */
@@ -250,6 +253,14 @@ bool members_found_alone(const struct shard *s); /* before the start: by what re
 /* ---- persist.c */
 void persist_start(struct replica *core);
 void persist_entries(struct shard *s, uint64_t from); /* entries from this index on need writing */
+
+/* ---- memory.c: how much of the log stays in memory */
+void memory_everywhere(struct shard *s, uint64_t index); /* every member has stored what is up to there */
+void memory_tick(struct replica *core);
+void memory_trim(struct shard *s);
+uint64_t memory_tail_bytes(const struct replica *core); /* of each shard, kept although nobody lacks it */
+uint64_t shard_replay_bytes(const struct shard *s);     /* applied, and in no snapshot */
+uint64_t core_replay_bytes(const struct replica *core);
 
 /* ---- elect.c */
 void elect_after_step(struct shard *s);

@@ -100,8 +100,12 @@ void shard_send_append(struct shard *s, uint32_t node, const struct raft_append_
 {
     struct replica *core = s->core;
     const uint64_t frame_max = core->options.entry_max_bytes + (UINT64_C(1) << 20);
-    struct message m = {.type = MESSAGE_RAFT, .shard = s->id};
+    struct message m = {.type = MESSAGE_RAFT, .shard = s->id, .everywhere = s->everywhere};
     m.raft.type = RAFT_APPEND_ENTRIES;
+    if (args->n_entries > 0 && args->prev_log_index + 1 < s->log.first) {
+        s->outrun = true;
+        return;
+    }
     unsigned done = 0;
     do {
         struct raft_append_entries *a = &m.raft.append_entries;
@@ -467,8 +471,9 @@ static void receive_append(struct shard *s, struct raft_message *m)
         if (step_message(s, m) != 0 || end == all.n_entries) {
             return;
         }
-        const struct entry *last = log_get(&s->log, all.prev_log_index + end);
-        if (last == NULL || last->term != all.entries[end - 1].term) {
+        uint64_t at = all.prev_log_index + end;
+        const struct entry *last = log_get(&s->log, at);
+        if (last != NULL ? last->term != all.entries[end - 1].term : at >= s->log.first) {
             return; /* refused: what follows cannot match either */
         }
         start = end;

@@ -2,11 +2,13 @@
 #include "core.h"
 #include "uv_peer.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { OLDEST_EVERY_US = 1000000, TIDY_EVERY_US = 60000000, IDENTITY_RETRY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
+enum { GIVE_BACK_BYTES = 8 << 20 };
 
 struct uv_replica {
     uv_loop_t *loop;
@@ -24,6 +26,7 @@ struct uv_replica {
     int64_t oldest_us;  /* when the oldest segment is looked at next */
     int64_t tidy_us;    /* when history is */
     int64_t armed_us;
+    uint64_t log_high; /* bytes of log in memory since the heap was last trimmed, at most */
     struct {
         uv_work_t work;
         struct store_identity identity;
@@ -210,6 +213,17 @@ static void look_at_oldest(struct uv_replica *r, int64_t now)
     }
 }
 
+/* Much log has left memory: a start has replayed it, or a node that lacked it has it now. The allocator would keep it for later; it is not needed soon. */
+static void give_back(struct uv_replica *r)
+{
+    uint64_t bytes = core_log_bytes(r->core);
+    r->log_high = bytes > r->log_high ? bytes : r->log_high;
+    if (r->log_high - bytes >= GIVE_BACK_BYTES) {
+        malloc_trim(0);
+        r->log_high = bytes;
+    }
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     struct uv_replica *r = timer->data;
@@ -218,6 +232,7 @@ static void on_timer(uv_timer_t *timer)
     begin(r);
     look_at_oldest(r, now);
     write_identity(r, now);
+    give_back(r);
     core_tick(r->core, now);
     uv_idle_start(&r->awake, on_awake);
 }

@@ -26,7 +26,9 @@ struct core_options {
     bool no_fast_failover;               /* wait for the election timeout even when the leader is known to be dead */
     uint64_t entry_max_bytes;            /* default 1 MiB: muster.entry.max.bytes */
     uint64_t unapplied_max_bytes;        /* default 64 MiB, all shards: proposals beyond are BUSY; a follower takes no more than that its disk has not stored */
-    uint64_t log_retain_bytes;           /* default 64 MiB: log in memory, all shards; beyond it the shard with most is snapshotted */
+    uint64_t log_retain_bytes;           /* default 64 MiB: log that no snapshot holds, all shards: beyond it the shard with most is snapshotted. As much
+                                          * is kept in memory for members that are behind */
+    uint64_t log_tail_bytes;             /* default 4 MiB, a quarter of that at most: log kept in memory although every member has it, all shards */
     uint64_t snapshot_interval_bytes;    /* default 64 MiB: a shard is snapshotted after so many bytes of entries */
     uint64_t batch_max_bytes;            /* default 8 MiB: one write batch; the last entry may pass it */
     uint64_t hash_interval;              /* default 10000: state hashes are compared at multiples of this index. UINT64_MAX: never */
@@ -53,7 +55,8 @@ struct core_stats {
     uint64_t appends_shortened;          /* messages taken without their entries: too many were not stored here */
     /* As things stand now. */
     uint64_t log_bytes;                  /* entries in memory, all shards */
-    uint64_t unapplied_bytes;            /* of these what is not applied, */
+    uint64_t replay_bytes;               /* applied entries that no snapshot holds */
+    uint64_t unapplied_bytes;            /* of those in memory what is not applied, */
     uint64_t unstored_bytes;             /* or not on this node's disk */
     uint64_t messages_waiting;           /* until a term or vote is on disk */
     uint64_t write_age_us;               /* of the write that is under way; 0: none is */

@@ -293,7 +293,10 @@ INT64(peer_max_queued_bytes, "muster.peer.max.queued.bytes", 33554432, 1048576, 
 INT64(log_segment_bytes, "muster.log.segment.bytes", 67108864, 1048576, 1099511627776, NONE,
       "Size of one file of the log, written out in advance.")
 INT64(log_retain_bytes, "muster.log.retain.bytes", 67108864, 65536, 1099511627776, NONE,
-      "Log kept behind the newest snapshots, so that a node that was away for a moment need not fetch a snapshot.")
+      "Log that no snapshot holds: beyond it the shard with most of it writes one. And log kept in memory while a node lacks it, so that one that was away for a "
+      "moment need not fetch a snapshot.")
+INT64(log_tail_bytes, "muster.log.tail.bytes", 4194304, 4096, 1099511627776, NONE,
+      "Log kept in memory although every node has it, all shards; a quarter of muster.log.retain.bytes at most.")
 INT64(history_retention_bytes, "muster.history.retention.bytes", 1073741824, 0, 1099511627776, NONE,
       "Log files and snapshots that no node needs any more are kept up to so many bytes on each node, for `muster log` and for looking at groups as they were "
       "(--at). On a full disk they are the first to go. 0: nothing is kept.")

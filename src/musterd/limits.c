@@ -35,7 +35,8 @@ static const struct row rows[] = {
     {"muster.entry.max.bytes", NOWHERE, AT(coord.too_large)},
     {"muster.jobs.max", AT(coord.jobs_running), NOWHERE},
     {"muster.group.heartbeat.hold.max", AT(coord.beats_held), AT(coord.beats_refused)},
-    {"muster.log.retain.bytes", AT(core.log_bytes), NOWHERE},
+    {"muster.log.retain.bytes", AT(core.replay_bytes), NOWHERE},
+    {"muster.log.tail.bytes", AT(core.log_bytes), NOWHERE},
     {"muster.log.reads.max", AT(api.folder_reads_now), AT(api.folder_reads_refused)},
     {"muster.history.retention.bytes", AT(store.history_bytes), AT(store.history_given_up)},
 };

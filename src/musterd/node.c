@@ -178,6 +178,7 @@ static void fill_core_options(const struct config *c, struct core_options *ret)
         .no_fast_failover = !c->fast_failover,
         .entry_max_bytes = (uint64_t)c->entry_max_bytes,
         .log_retain_bytes = (uint64_t)c->log_retain_bytes,
+        .log_tail_bytes = (uint64_t)c->log_tail_bytes,
         .unapplied_max_bytes = (uint64_t)c->max_unapplied_bytes,
         .snapshot_interval_bytes = (uint64_t)c->snapshot_interval_bytes,
         .hash_interval = (uint64_t)c->state_hash_interval,

@@ -251,6 +251,7 @@ static void fill_message(struct input *in, struct message *m, uint32_t from, con
     switch (m->type) {
     case MESSAGE_RAFT:
         fill_raft(in, &m->raft, from, config);
+        m->everywhere = m->raft.type == RAFT_APPEND_ENTRIES ? take_u8(in) % 32 : 0;
         break;
     case MESSAGE_PROBE:
     case MESSAGE_PROBE_ACK:

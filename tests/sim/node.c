@@ -452,6 +452,7 @@ static int open_all(struct sim_node *n, char text[1024])
         .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
     struct core_options options = {.seed = prng_next(&n->sim->random),
                                    .log_retain_bytes = 48 << 10,
+                                   .log_tail_bytes = 8 << 10,
                                    .balance_after_ms = 2000,
                                    .hash_interval = SIM_HASH_INTERVAL,
                                    .snapshot_chunk_bytes = 4096};

@@ -280,14 +280,14 @@ static void test_entries_from_below_the_snapshot(void **state)
     world_start(&w);
     assert_true(world_settle(&w, 2 * SECOND));
     struct node *n = a_follower();
-    for (int i = 0; i < 500 && status_of(n).first_index <= BELOW + 2; i++) {
+    for (int i = 0; i < 500 && status_of(n).snapshot_index <= BELOW + 2; i++) {
         assert_true(world_put(&w, 0, 500));
         world_run(&w, 2 * MS);
     }
     assert_true(world_even(&w, SECOND));
     struct node *leader = world_leader(&w, 0);
     struct replica_shard_status before = status_of(n);
-    assert_true(before.first_index > BELOW + 2);
+    assert_true(before.snapshot_index > BELOW + 2 && before.first_index > BELOW + 2);
     w.unchecked = n->id;
     struct raft_message m = {.type = RAFT_APPEND_ENTRIES};
     m.append_entries.term = before.term;

@@ -281,7 +281,8 @@ static uint64_t one_seed(uint64_t seed)
     uint32_t founders = seed % 4 == 0 ? 1 : seed % 4 == 1 ? 5 : 3;
     world_init(&w, seed, founders, 2);
     world_room(&w, WORLD_NODES - founders);
-    w.options.log_retain_bytes = 60000;
+    w.options.log_retain_bytes = seed % 5 == 0 ? UINT64_C(1) << 30 : 60000;
+    w.options.log_tail_bytes = seed % 7 == 0 ? 0 : 2000;
     w.options.snapshot_chunk_bytes = 100000;
     w.options.balance_after_ms = seed % 2 == 0 ? 500 : UINT32_MAX;
     for (uint32_t i = 1; i <= founders; i++) {

@@ -94,6 +94,7 @@ static void random_message(struct message *m)
     switch (m->type) {
     case MESSAGE_RAFT:
         random_raft(&m->raft);
+        m->everywhere = m->raft.type == RAFT_APPEND_ENTRIES ? prng_below(&prng, 1000) : 0;
         break;
     case MESSAGE_PROBE:
     case MESSAGE_PROBE_ACK:

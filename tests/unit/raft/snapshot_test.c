@@ -49,7 +49,8 @@ static void test_log_stays_bounded(void **state)
     for (int i = 0; i < 20; i++) {
         load(&w, 100);
         for (uint32_t n = 1; n <= 3; n++) {
-            assert_true(core_log_bytes(world_node(&w, n)->core) < RETAIN + 60000);
+            assert_true(core_log_bytes(world_node(&w, n)->core) < RETAIN / 2);
+            assert_true(stats_of(&w, n).replay_bytes < RETAIN + 60000);
         }
     }
     for (uint32_t n = 1; n <= 3; n++) {
@@ -57,7 +58,7 @@ static void test_log_stays_bounded(void **state)
         assert_true(world_node(&w, n)->trim_count > 3);
         struct replica_shard_status status;
         replica_status(world_node(&w, n)->core, 0, &status);
-        assert_true(status.snapshot_index > 0 && status.first_index <= status.snapshot_index + 1 && status.first_index > 1);
+        assert_true(status.snapshot_index > 0 && status.first_index <= status.applied_index && status.first_index > 1);
     }
     world_fini(&w);
 }
@@ -83,7 +84,7 @@ static void test_slow_follower_holds_little(void **state)
         struct core_stats stats = stats_of(&w, slow);
         most = stats.unstored_bytes > most ? stats.unstored_bytes : most;
     }
-    assert_true(core_log_bytes(world_leader(&w, 0)->core) > 20 * UNAPPLIED);
+    assert_true(core_log_bytes(world_leader(&w, 0)->core) > 20 * UNAPPLIED); /* it lacks that */
     assert_true(most > UNAPPLIED && most < 2 * UNAPPLIED);
     assert_true(stats_of(&w, slow).appends_shortened > 0);
     world_node(&w, slow)->write_takes_us = 100;
@@ -91,7 +92,7 @@ static void test_slow_follower_holds_little(void **state)
     world_fini(&w);
 }
 
-/* The disk takes the log and no snapshot: a leader that cannot shed its log refuses changes before it fills the memory. */
+/* The disk takes the log and no snapshot: a leader that cannot shed its log refuses changes before it fills the disk. */
 static void test_log_without_snapshots_is_bounded(void **state)
 {
     enum { UNAPPLIED = 200000 };
@@ -111,13 +112,13 @@ static void test_log_without_snapshots_is_bounded(void **state)
         world_run(&w, MS);
     }
     assert_true(refused);
-    assert_in_range(core_log_bytes(world_leader(&w, 0)->core), 4 * RETAIN, 4 * RETAIN + UNAPPLIED + 10000);
+    assert_in_range(stats_of(&w, world_leader(&w, 0)->id).replay_bytes, 4 * RETAIN, 4 * RETAIN + UNAPPLIED + 10000);
     for (uint32_t n = 1; n <= 3; n++) {
         world_node(&w, n)->jobs_wait = false;
     }
     world_run(&w, 2 * SECOND);
     assert_true(world_put(&w, 0, 500));
-    assert_true(core_log_bytes(world_leader(&w, 0)->core) < 2 * RETAIN);
+    assert_true(stats_of(&w, world_leader(&w, 0)->id).replay_bytes < 2 * RETAIN);
     world_fini(&w);
 }
 

@@ -20,7 +20,8 @@ static uint64_t one_seed(uint64_t seed)
 {
     struct world w;
     world_init(&w, seed, seed % 4 == 0 ? 5 : 3, 2);
-    w.options.log_retain_bytes = 60000;
+    w.options.log_retain_bytes = seed % 5 == 0 ? UINT64_C(1) << 30 : 60000;
+    w.options.log_tail_bytes = seed % 7 == 0 ? 0 : 2000;
     w.options.snapshot_chunk_bytes = 100000;
     w.options.apply_slice_bytes = seed % 3 == 0 ? 2000 : 0;
     w.options.balance_after_ms = seed % 2 == 0 ? 500 : UINT32_MAX;
