@@ -196,7 +196,7 @@ struct group_op {
     uint64_t next_index;                         /* the log index the records will have or exceed: creation order of topics */
     int64_t catalog_index;
     struct int32_array reachable;                /* CATALOG_CHANGE_MEMBER: the nodes that the leader is connected to, itself too */
-    struct str release;                          /* CATALOG_UPGRADE: of the leader's program */
+    struct str release;                          /* CATALOG_UPGRADE, MEMBER_STEP_FOUND: of the leader's program */
     const struct topics *topics;
     const struct group_set *catalog;             /* shard 0's state as applied on this node (group configs live there) */
     const struct group_settings *settings;
@@ -368,15 +368,16 @@ uint64_t catalog_members_revision(const struct group_set *shard0);
 
 /* What the host of shard 0's leader tells of a change under way, CATALOG_MEMBER_STEP. */
 enum member_step_kind {
-    MEMBER_STEP_FOUND,                           /* the members that the cluster was formed with; of no effect when there are any */
+    MEMBER_STEP_FOUND,                           /* the members that the cluster was formed with, once all have registered; of no effect when there are any; `release` */
     MEMBER_STEP_JOINED,                          /* the node has its identity: from now on it is a learner or is to become a voter */
     MEMBER_STEP_RETURN,                          /* replace: no shard knows the old folder any more */
     MEMBER_STEP_DONE,                            /* all shards are as the members say */
     MEMBER_STEP_GIVE_UP                          /* the node did not come; for `reason` */
 };
-struct member_step { enum member_step_kind kind; int64_t change_id; const struct catalog_member *founders; size_t founder_count; struct str reason; };
+/* incomplete: the members are recorded although some have not registered, and the feature level stays what it is. */
+struct member_step { enum member_step_kind kind; int64_t change_id; const struct catalog_member *founders; size_t founder_count; bool incomplete; struct str reason; };
 
-/* The feature level says which records may be written: all nodes know them. It is raised by CATALOG_UPGRADE only. */
+/* The feature level says which records may be written: all nodes know them. A cluster begins with the highest that its founders know; later CATALOG_UPGRADE raises it. */
 extern const int16_t group_feature_level;        /* the highest that this program knows */
 int16_t catalog_feature_level(const struct group_set *shard0);
 /* Why this program cannot apply the entry, or a run of group_snapshot_next: it holds what only a newer one knows. Null: it can as far as that goes. In the arena. */

@@ -279,7 +279,8 @@ INT32(state_hash_interval, "muster.state.hash.interval", 10000, 1, 1000000000, N
 INT32(membership_interval_ms, "muster.membership.interval.ms", 50, 10, 60000, NONE,
       "While the members of the cluster change, how often a shard's leader looks for the next step. At rest it looks once a second.")
 INT32(membership_join_timeout_ms, "muster.membership.join.timeout.ms", 60000, 1000, 86400000, NONE,
-      "How long a node that is added or replaced may take to answer; then the change is given up, and the node is no member.")
+      "How long a node that is added or replaced may take to answer; then the change is given up, and the node is no member. As long a new cluster waits for the nodes "
+      "it was formed with to say which feature level they know; then it begins at level 1.")
 INT32(loop_stall_ms, "muster.loop.stall.ms", 100, 1, 60000, NONE,
       "When the loop stood still for longer than this, no member's deadline counts the time it was gone.")
 

@@ -257,17 +257,32 @@ static void take_step(struct server *s, struct member_step step)
     m->step = step;
     m->step.reason = arena_str(&m->arena, step.reason);
     m->request = (struct coord_request){
-        .op = {.kind = CATALOG_MEMBER_STEP, .api_key = -1, .api_version = -1, .group_id = STR_NULL, .request = &m->step},
+        .op = {.kind = CATALOG_MEMBER_STEP,
+               .api_key = -1,
+               .api_version = -1,
+               .group_id = STR_NULL,
+               .release = STR(MUSTER_VERSION),
+               .request = &m->step},
         .arena = &m->arena,
         .done = on_step_done,
         .ctx = s};
     coord_submit(s->coord, &m->request);
 }
 
+/* Whether those that have not said by now which feature levels they know are waited for no longer. */
+static bool founders_are_late(struct server *s)
+{
+    struct members *m = &s->members;
+    int64_t now = server_now_us();
+    m->found_since_us = m->found_since_us == 0 ? now : m->found_since_us;
+    return now - m->found_since_us > (int64_t)s->config->membership_join_timeout_ms * 1000;
+}
+
 /* Those that the cluster was formed with: every node's identity names them as long as no records do. */
 static void found(struct server *s)
 {
     struct members *m = &s->members;
+    snprintf(m->doing, sizeof(m->doing), "the nodes that the cluster was formed with are to register");
     if (s->identity.joined || m->asking) {
         return;
     }
@@ -282,6 +297,7 @@ static void found(struct server *s)
                                       .change_id = -1,
                                       .founders = m->founders,
                                       .founder_count = s->identity.peer_count,
+                                      .incomplete = founders_are_late(s),
                                       .reason = STR_NULL});
 }
 

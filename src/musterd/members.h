@@ -18,6 +18,7 @@ struct members {
     struct coord_request request;
     struct member_step step;
     struct catalog_member founders[CATALOG_MAX_MEMBERS];
+    int64_t found_since_us; /* since when this node, which leads shard 0, waits for them; 0: it never did */
     struct arena arena;
     bool asking;
     /* A node that is to join, while this one leads shard 0. */

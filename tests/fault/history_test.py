@@ -3,13 +3,13 @@
 somebody else, of classic and of consumer groups, while coordinators are killed. The history is the same wherever it is asked for, and survives them.
 """
 import json
-import time
 
 from faultlib.consumer import ConsumerMember
 from faultlib.protocol import NONE
 from faultlib.story import check, check_equal, main, say, until
 
-SESSION_MS = 2000
+SESSION_MS = 4000
+HISTORY_LEVEL = 2  # the feature level from which on rebalances are recorded
 SETTINGS = {"group.min.session.timeout.ms": 1000, "group.initial.rebalance.delay.ms": 0, "group.consumer.min.session.timeout.ms": 1000,
             "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.heartbeat.interval.ms": 200,
             "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.assignment.interval.ms": 0,
@@ -42,16 +42,14 @@ def newest(cluster, group, counts):
     return until(f"a settled rebalance of {group} because of {counts}", settled, 20)
 
 
-def below_the_level(cluster, client):
-    member, _ = client.alone("early", topics=("t",))
-    code, out, err = cluster.muster("groups", "history", "early", "--bootstrap", cluster.bootstrap(), "--json")
-    check(code == 0 and json.loads(out)["groups"][0]["rebalances"] == [] and "muster cluster upgrade" in err, f"below the level: {out}{err}")
-    check_equal(set(client.leave("early", member)), {NONE}, "leave")
-
-    def raised():
-        return cluster.muster("cluster", "upgrade", "--bootstrap", cluster.bootstrap())[0] == 0
-    until("the feature level is raised", raised, 20)
-    say("nothing is recorded before the feature level is raised")
+def from_the_start(cluster, client):
+    """Nobody has to raise the feature level of a new cluster; a moment after it was formed all its nodes know it."""
+    def recorded():
+        member, _ = client.alone("early", topics=("t",))
+        check_equal(set(client.leave("early", member)), {NONE}, "leave")
+        return history(cluster, "early")
+    until("a group's rebalances are recorded", recorded, 20)
+    check_equal(cluster.members()["featureLevel"], HISTORY_LEVEL, "the feature level")
 
 
 def classic(cluster, client):
@@ -59,11 +57,9 @@ def classic(cluster, client):
     why(cluster, "old", "joined", first, "(client fault at /127.0.0.1)")
     check_equal(client.heartbeat("old", generation, first), NONE, "heartbeat")
     newest(cluster, "old", {"member_joined": 1})
-    begin = time.monotonic()
     gone = newest(cluster, "old", {"session_expired": 1})
-    check(time.monotonic() - begin < 5 * SESSION_MS / 1000, "the session")
     check_equal((gone["causes"][0]["member"], gone["causes"][0]["timeoutMs"]), (first, SESSION_MS), "who expired")
-    why(cluster, "old", first, "was not heard of for 2 s")
+    why(cluster, "old", first, "was not heard of for 4 s")
     second, _ = client.alone("old", topics=("t",))
     values = client.one_error("old", "LeaveGroup", 5, GroupId="old", Members=[{"MemberId": second, "Reason": "it is late"}])
     check_equal(values["ErrorCode"], NONE, "leave")
@@ -120,7 +116,7 @@ def kill_coordinator(cluster, client, a, b):
     until("the silent member is removed", removed, 20)
     settle([a], 4)
     newest(cluster, "new", {"session_expired": 1})
-    why(cluster, "new", "member b", "was not heard of for 2 s")
+    why(cluster, "new", "member b", "was not heard of for 4 s")
     told = [history(cluster, "new", n) for n in cluster.numbers()]
     check(all(h == told[0] for h in told), "the history differs from node to node")
     a.leave()
@@ -138,7 +134,7 @@ def run(test):
     client = cluster.client()
     client.create_topic("t", 4)
     client.create_topic("u", 2)
-    below_the_level(cluster, client)
+    from_the_start(cluster, client)
     classic(cluster, client)
     kill_coordinator(cluster, client, *consumers(cluster, client))
     deleted(cluster, client)

@@ -47,7 +47,7 @@ void command_change_member(struct golden *g, const struct words *w)
     world_submit(&g->world, r);
 }
 
-/* member-step found nodes=1,2,3; member-step joined change=1 */
+/* member-step found nodes=1,2,3 incomplete=1; member-step joined change=1 */
 void command_member_step(struct golden *g, const struct words *w)
 {
     static const char *const kinds[] = {"found", "joined", "return", "done", "give-up"};
@@ -63,7 +63,9 @@ void command_member_step(struct golden *g, const struct words *w)
                                  .change_id = number_value(w, "change", -1),
                                  .founders = founders,
                                  .founder_count = (size_t)nodes.len,
+                                 .incomplete = number_value(w, "incomplete", 0) != 0,
                                  .reason = own(r, str_value(w, "reason", NULL))};
+    r->op.release = STR("9.1");
     r->op.request = step;
     world_submit(&g->world, r);
 }

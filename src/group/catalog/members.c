@@ -101,6 +101,21 @@ int16_t catalog_feature_level(const struct group_set *shard0)
     return value.level;
 }
 
+/* The highest that the member has said it knows; 0: it has not registered. */
+static int16_t level_of(const struct group_set *shard0, const struct catalog_member *m)
+{
+    struct catalog_node node;
+    bool known = catalog_next_node(shard0, m->node_id - 1, &node) && node.node_id == m->node_id && uuid_eq(node.incarnation, m->incarnation);
+    return known ? node.feature_level : 0;
+}
+
+static void write_level(struct decision *d, int16_t level)
+{
+    struct feature_level_key key = {STR(LEVEL_NAME)};
+    struct feature_level_value value = {.level = level, .release = d->op->release};
+    out_record(d, RECORD_FEATURE_LEVEL, &key, 0, &value);
+}
+
 static void write_member(struct decision *d, const struct catalog_member *m, enum member_standing standing)
 {
     struct cluster_member_key key = {.node_id = m->node_id};
@@ -386,14 +401,34 @@ void catalog_change_member(struct decision *d)
 
 /* ---- a change goes on ------------------------------------------------------------------------------------------------------------- */
 
+/* The highest level that all founders know; 0: not all of them have registered. */
+static int16_t founders_level(const struct decision *d, const struct member_step *step)
+{
+    int16_t level = INT16_MAX;
+    for (size_t i = 0; i < step->founder_count; i++) {
+        int16_t its = level_of(d->set, &step->founders[i]);
+        level = its < level ? its : level;
+    }
+    return level;
+}
+
+/* The cluster begins at the level that all its founders know: nobody has to raise it. */
 static void found(struct decision *d, const struct member_step *step)
 {
+    int16_t level = founders_level(d, step);
     if (has_members(d->set)) {
         answer(d, RULE(CHANGE_STALE), -1);
         return;
     }
+    if (level == 0 && !step->incomplete) {
+        answer(d, RULE(FOUNDERS_AWAITED), -1);
+        return;
+    }
     for (size_t i = 0; i < step->founder_count; i++) {
         write_member(d, &step->founders[i], MEMBER_VOTER);
+    }
+    if (level > catalog_feature_level(d->set)) {
+        write_level(d, level);
     }
     answer(d, RULE(MEMBERS_FOUNDED), -1);
 }
@@ -464,12 +499,9 @@ static void refuse_upgrade(struct decision *d, struct upgrade_cluster_response *
 static int16_t common_level(const struct decision *d, int32_t *ret_lowest)
 {
     struct catalog_member m;
-    struct catalog_node node;
     int16_t level = INT16_MAX;
     for (int32_t after = -1; catalog_next_member(d->set, after, &m); after = m.node_id) {
-        bool known =
-            catalog_next_node(d->set, m.node_id - 1, &node) && node.node_id == m.node_id && uuid_eq(node.incarnation, m.incarnation);
-        int16_t its = known ? node.feature_level : 0;
+        int16_t its = level_of(d->set, &m);
         if (its < level) {
             level = its;
             *ret_lowest = m.node_id;
@@ -510,8 +542,6 @@ void catalog_upgrade(struct decision *d)
         out_answer(d, RULE(FEATURE_KEPT), KAFKA_NONE, response);
         return;
     }
-    struct feature_level_key key = {STR(LEVEL_NAME)};
-    struct feature_level_value value = {.level = wanted, .release = d->op->release};
-    out_record(d, RECORD_FEATURE_LEVEL, &key, 0, &value);
+    write_level(d, wanted);
     out_answer(d, RULE(FEATURE_RAISED), KAFKA_NONE, response);
 }

@@ -22,6 +22,7 @@
     X(NODE_REFUSED, "register node: number belongs to another incarnation")                                                                \
     X(NODE_NO_MEMBER, "register node: not a member of the cluster")                                                                        \
     X(MEMBERS_FOUNDED, "members: those that the cluster was formed with")                                                                  \
+    X(FOUNDERS_AWAITED, "members: not all that the cluster was formed with have registered")                                               \
     X(MEMBERS_MISSING, "members: not known yet")                                                                                           \
     X(CHANGE_BEGUN, "change member: begun")                                                                                                \
     X(CHANGE_REFUSED, "change member: refused")                                                                                            \

@@ -6,6 +6,7 @@ static void found(struct world *w, int32_t count)
 {
     struct catalog_member founders[NODES];
     struct member_step step = {.kind = MEMBER_STEP_FOUND, .founders = founders, .founder_count = (size_t)count, .reason = STR_NULL};
+    step.incomplete = true; /* nobody has registered */
     struct group_op op = {.kind = CATALOG_MEMBER_STEP, .group_id = STR_NULL, .request = &step, .settings = &w->settings};
     struct group_out out;
     for (int32_t i = 0; i < count; i++) {

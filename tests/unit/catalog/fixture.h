@@ -19,6 +19,7 @@ struct fixture {
     int64_t records;
     int32_t reachable[64]; /* by the leader, for changes of members */
     int32_t reachable_count;
+    bool founders_awaited; /* members are founded once all have registered; else as they are */
 };
 
 int fixture_setup(void **state);

@@ -13,6 +13,7 @@ static const char *step(struct fixture *f, enum member_step_kind kind, int64_t c
         founders[i].peer_address = arena_printf(&f->arena, "h%d:9093", i + 1);
     }
     s = (struct member_step){.kind = kind, .change_id = change, .founders = founders, .founder_count = 3, .reason = STR("late")};
+    s.incomplete = !f->founders_awaited;
     return ask(f, CATALOG_MEMBER_STEP, 0, &s);
 }
 
@@ -145,15 +146,61 @@ void test_registering_members(void **state)
 
 /* ---- the feature level ------------------------------------------------------------------------------------------------------------ */
 
-static void register_all(struct fixture *f, int16_t level)
+static void register_one(struct fixture *f, int32_t node, int16_t level)
 {
     static struct register_node_request q;
+    q = (struct register_node_request){.node_id = node, .incarnation = {{(uint8_t)node}}, .host = STR("h"), .port = 9092};
+    q.peer_address = arena_printf(&f->arena, "h%d:9093", node);
+    q.feature_level = level;
+    ask(f, CATALOG_REGISTER_NODE, 0, &q);
+}
+
+static void register_all(struct fixture *f, int16_t level)
+{
     for (int32_t node = 1; node <= 3; node++) {
-        q = (struct register_node_request){.node_id = node, .incarnation = {{(uint8_t)node}}, .host = STR("h"), .port = 9092};
-        q.peer_address = arena_printf(&f->arena, "h%d:9093", node);
-        q.feature_level = level;
-        ask(f, CATALOG_REGISTER_NODE, 0, &q);
+        register_one(f, node, level);
     }
+}
+
+/* A cluster begins at the highest level that all its founders know, once all of them have said which. */
+void test_founding_level(void **state)
+{
+    struct fixture *f = *state;
+    struct catalog_member m;
+    f->founders_awaited = true;
+    register_one(f, 1, group_feature_level);
+    register_one(f, 3, group_feature_level);
+    step(f, MEMBER_STEP_FOUND, -1);
+    assert_string_equal(f->rule, "members: not all that the cluster was formed with have registered");
+    assert_false(catalog_next_member(f->world.set, -1, &m));
+    register_one(f, 2, group_feature_level);
+    step(f, MEMBER_STEP_FOUND, -1);
+    assert_string_equal(f->rule, "members: those that the cluster was formed with");
+    assert_int_equal(catalog_feature_level(f->world.set), group_feature_level);
+    step(f, MEMBER_STEP_FOUND, -1); /* of another leader, a moment later */
+    assert_string_equal(f->rule, "member step: of another change or state");
+}
+
+void test_founding_level_of_the_lowest(void **state)
+{
+    struct fixture *f = *state;
+    f->founders_awaited = true;
+    register_all(f, group_feature_level);
+    register_one(f, 3, 1);
+    step(f, MEMBER_STEP_FOUND, -1);
+    assert_int_equal(standing(f, 3), MEMBER_VOTER);
+    assert_int_equal(catalog_feature_level(f->world.set), 1);
+}
+
+/* Who does not come is waited for no longer: what it knows is not known. */
+void test_founding_without_one(void **state)
+{
+    struct fixture *f = *state;
+    register_one(f, 1, group_feature_level);
+    register_one(f, 2, group_feature_level);
+    step(f, MEMBER_STEP_FOUND, -1);
+    assert_int_equal(standing(f, 3), MEMBER_VOTER);
+    assert_int_equal(catalog_feature_level(f->world.set), 1);
 }
 
 void test_upgrade(void **state)

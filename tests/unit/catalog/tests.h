@@ -40,6 +40,9 @@
     X(test_member_quorums)                                                                                                                 \
     X(test_member_limits)                                                                                                                  \
     X(test_registering_members)                                                                                                            \
+    X(test_founding_level)                                                                                                                 \
+    X(test_founding_level_of_the_lowest)                                                                                                   \
+    X(test_founding_without_one)                                                                                                           \
     X(test_upgrade)                                                                                                                        \
     X(test_newer_records)                                                                                                                  \
     X(test_newer_snapshot)                                                                                                                 \
