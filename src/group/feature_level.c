@@ -1,7 +1,7 @@
 /* feature_level.c: the highest feature level that this program knows, alone in its file so that a test can build a program of another level.
  *
  *   1  everything up to and with changes of members
- *   2  the history of rebalances (records 0x4008 to 0x400a) */
+ *   2  the history of rebalances (records 0x4008 to 0x400a); the group config muster.protected */
 #include <muster/group.h>
 
 #ifndef MUSTER_FEATURE_LEVEL

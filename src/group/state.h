@@ -416,6 +416,10 @@ bool offsets_find(const struct group *g, struct str topic, int32_t partition, st
 struct record offsets_record(const struct group *g, const struct offset *o, struct arena *arena);
 
 void catalog_new(struct group_set *set); /* makes set->catalog */
+/* How many of these topics were made, grew or were deleted behind that index of shard 0's log. The first of them by name are put into `first`, which has room for
+ * first->len. Of what changed before a snapshot that this node was sent only new topics are known. */
+int32_t catalog_changed_topics(const struct group_set *shard0, struct str_array names, int64_t since, struct arena *arena,
+                               struct str_array *first);
 void catalog_free(struct group_set *set);
 /* The catalogue's records in an order of its own, which catalog_key_cmp() knows: every key of it differs from every other, and the record after a key
  * (null: the first) is found whether or not the key itself is live. False at the end. */

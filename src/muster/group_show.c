@@ -43,6 +43,18 @@ json_t *group_shard_json(const struct coordinator_view *v)
     return v->shard < 0 ? json_null() : json_integer(v->shard);
 }
 
+json_t *protection_json(enum protection protection)
+{
+    return protection == PROTECTION_NOT_TOLD ? json_null() : json_boolean(protection == PROTECTION_ON);
+}
+
+void protection_print(struct cli *cli, enum protection protection)
+{
+    if (protection == PROTECTION_ON) {
+        fputs("\nPROTECTED  not deleted, and its offsets are changed by its members only, but with --force\n", cli->out);
+    }
+}
+
 /* ---- JSON ---- */
 
 static const char *member_type_name(int8_t type)
@@ -112,6 +124,7 @@ json_t *group_json(const struct group_view *g, const struct offsets_view *offset
     }
     out_json_set(one, "coordinator", coordinator_json(&g->coordinator));
     out_json_set(one, "shard", group_shard_json(&g->coordinator));
+    out_json_set(one, "protected", protection_json(g->protection));
     out_json_set(one, "members", members);
     out_json_set(one, "offsets", offsets_json(offsets));
     return one;
@@ -160,6 +173,7 @@ void group_print_summary(struct cli *cli, const struct group_view *g)
     } else {
         print_classic_summary(cli, g);
     }
+    protection_print(cli, g->protection);
 }
 
 static void print_consumer_members(struct cli *cli, const struct group_view *g)

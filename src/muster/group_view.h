@@ -17,6 +17,10 @@ struct coordinator_view {
 int coordinator_view_fetch(struct client *c, struct str group, struct arena *arena, struct coordinator_view *ret, int16_t *ret_error);
 
 enum { MEMBER_CLASSIC = 0, MEMBER_CONSUMER = 1 }; /* MemberType of ConsumerGroupDescribe */
+/* Whether a group is protected: the group config muster.protected. */
+enum protection { PROTECTION_NOT_TOLD, PROTECTION_OFF, PROTECTION_ON };
+/* Of a group that exists or not. Not told by Apache Kafka, and by a moment of the past that does not know configs. As client_any_call, without VERSION. */
+int protection_fetch(struct client *c, struct str group, struct arena *arena, enum protection *ret);
 struct member_view {
     struct str member_id, instance_id, client_id, host;
     struct str_array topics;                     /* subscribed to; len -1: not known */
@@ -39,6 +43,7 @@ struct group_view {
     struct str type, state, protocol_type, protocol; /* type "classic" or "consumer"; protocol: of a consumer group the assignor */
     bool is_consumer;
     int32_t epoch, assignment_epoch; /* of a consumer group */
+    enum protection protection;      /* where describe asked for it */
     struct coordinator_view coordinator;
     struct member_view *members;
     int32_t member_count;
@@ -94,7 +99,9 @@ struct str names_text(const struct str_array *names, struct arena *arena); /* "a
 json_t *names_json(const struct str_array *names);
 struct str coordinator_text(const struct coordinator_view *v, struct arena *arena);
 json_t *coordinator_json(const struct coordinator_view *v);
-json_t *group_shard_json(const struct coordinator_view *v); /* null: not told */
+json_t *group_shard_json(const struct coordinator_view *v);         /* null: not told */
+json_t *protection_json(enum protection protection);                /* null: not told */
+void protection_print(struct cli *cli, enum protection protection); /* a line below the group's, when it is protected */
 json_t *group_json(const struct group_view *g, const struct offsets_view *offsets, struct arena *arena);
 void group_print_summary(struct cli *cli, const struct group_view *g);
 void group_print_members(struct cli *cli, const struct group_view *g);

@@ -105,7 +105,8 @@ static int fetch_group(struct client *c, struct str group, struct arena *arena, 
     if (rc < 0 || g->error != 0) {
         return rc;
     }
-    rc = offsets_view_fetch(c, group, arena, offsets);
+    rc = protection_fetch(c, group, arena, &g->protection);
+    rc = rc == 0 ? offsets_view_fetch(c, group, arena, offsets) : rc;
     for (int i = 0; rc == 0 && i < g->member_count; i++) {
         for (int32_t k = 0; k < g->members[i].assignment.len; k++) {
             const struct topic_partitions *t = &g->members[i].assignment.v[k];
@@ -255,6 +256,7 @@ const struct cli_command command_groups_describe = {
         "its EPOCH is the\n"
         "TARGET-EPOCH and ASSIGNMENT is TARGET. PROTOCOL is what the member speaks: classic ones may be in a consumer group while "
         "it changes over.\n"
+        "A group that is protected ('muster groups protect') is said to be.\n"
         "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),

@@ -1,4 +1,4 @@
-/* groups_protect.c: muster groups protect, delete: what may not happen by accident. */
+/* groups_protect.c: muster groups protect, delete: what may not happen by accident; and whether a group is protected. */
 #include "commands.h"
 #include "configs_view.h"
 #include "streams_view.h"
@@ -8,18 +8,41 @@
 
 enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
 
+/* By its name: a config that is not set is told only to whom asks for it. */
+int protection_fetch(struct client *c, struct str group, struct arena *arena, enum protection *ret)
+{
+    struct describe_configs_request request;
+    struct str key = STR("muster.protected");
+    struct describe_configs_request_resource resource = {CONFIG_OF_GROUP, group, {&key, 1}};
+    const void *answer;
+    wire_init(&wire_describe_configs_request, &request);
+    request.resources.v = &resource;
+    request.resources.len = 1;
+    struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};
+    int rc = client_any_call(c, &call, arena, &answer, NULL);
+    *ret = PROTECTION_NOT_TOLD;
+    if (rc < 0) {
+        return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
+    }
+    const struct describe_configs_response *response = answer;
+    bool told = response->results.len == 1 && response->results.v[0].error_code == 0 && response->results.v[0].configs.len == 1 &&
+                str_eq(response->results.v[0].configs.v[0].name, key);
+    if (told) {
+        *ret = str_eq(response->results.v[0].configs.v[0].value, STR("true")) ? PROTECTION_ON : PROTECTION_OFF;
+    }
+    return MUSTER_E_OK;
+}
+
 int group_check_protected(struct cli *cli, struct client *c, struct str group)
 {
-    const struct describe_configs_response_result *configs;
-    int rc = configs_fetch(c, CONFIG_OF_GROUP, group, &cli->arena, &configs);
-    if (rc < 0 && rc != MUSTER_E_VERSION) {
+    enum protection protection;
+    int rc = protection_fetch(c, group, &cli->arena, &protection);
+    if (rc < 0) {
         return cli_client_failed(cli, c, rc);
     }
-    if (rc < 0 || !str_eq(configs_value(configs, STR("muster.protected")), STR("true"))) {
-        return CLI_OK;
-    }
-    return cli_fail(cli, CLI_FAILED, "group %.*s is protected: its config muster.protected is true (--force)",
-                    STR_ARG(out_quoted(group, &cli->arena)));
+    return protection != PROTECTION_ON ? CLI_OK
+                                       : cli_fail(cli, CLI_FAILED, "group %.*s is protected: its config muster.protected is true (--force)",
+                                                  STR_ARG(out_quoted(group, &cli->arena)));
 }
 
 /* 0, or the error said as an exit code. */

@@ -1,5 +1,6 @@
 /* history.c: muster groups history, muster groups why. */
 #include "commands.h"
+#include "group_view.h"
 #include "history_view.h"
 #include "out.h"
 
@@ -44,6 +45,8 @@ static json_t *cause_json(const struct group_history_response_cause *c, struct a
     out_json_set(one, "timeoutMs", c->timeout_ms < 0 ? json_null() : json_integer(c->timeout_ms));
     out_json_set(one, "byClientId", out_json_text(c->by_client_id));
     out_json_set(one, "byHost", out_json_text(c->by_host));
+    out_json_set(one, "topics", names_json(&c->topics));
+    out_json_set(one, "topicsNotTold", json_integer(c->topics_more));
     return one;
 }
 
@@ -145,7 +148,7 @@ static void print_causes(struct cli *cli, const history_answer *h)
             table_text(&t, r->causes.v[k].instance_id);
             table_text(&t, r->causes.v[k].client_id);
             table_text(&t, r->causes.v[k].host);
-            table_text(&t, r->causes.v[k].reason);
+            table_text(&t, r->causes.v[k].topics.len > 0 ? history_topics_text(&r->causes.v[k], &cli->arena) : r->causes.v[k].reason);
         }
     }
     fputc('\n', cli->out);
@@ -191,6 +194,16 @@ static void print_moves(struct cli *cli, const history_answer *h)
     }
 }
 
+void history_print(struct cli *cli, struct str group, const history_answer *h)
+{
+    fprintf(cli->out, "GROUP  %.*s\n\n", STR_ARG(out_text(group, &cli->arena)));
+    print_rebalances(cli, h);
+    if (h->rebalances.len > 0) {
+        print_causes(cli, h);
+        print_moves(cli, h);
+    }
+}
+
 /* ---- the commands ----------------------------------------------------------------------------------------------------------------------- */
 
 /* NULL: *ret_code says why. */
@@ -233,12 +246,7 @@ static int history_one(struct describing *d, struct str group)
         return CLI_OK;
     }
     describe_next(d);
-    fprintf(cli->out, "GROUP  %.*s\n\n", STR_ARG(out_text(group, &cli->arena)));
-    print_rebalances(cli, h);
-    if (h->rebalances.len > 0) {
-        print_causes(cli, h);
-        print_moves(cli, h);
-    }
+    history_print(cli, group, h);
     return CLI_OK;
 }
 
@@ -259,7 +267,8 @@ const struct cli_command command_groups_history = {
                "EPOCHS are\n"
                "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
                "REASON is what the\n"
-               "client said. FROM '-' is nobody, TO '-' is nobody any more. Of many causes the first seven and the newest are shown.",
+               "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more. Of many causes the first seven and "
+               "the newest are shown.",
     .run = run_history};
 
 static int why_one(struct describing *d, struct str group)

@@ -2,6 +2,7 @@
 #ifndef MUSTER_CLI_HISTORY_VIEW_H
 #define MUSTER_CLI_HISTORY_VIEW_H
 
+#include "cli.h"
 #include "client.h"
 
 #include <jansson.h>
@@ -13,10 +14,13 @@ typedef struct group_history_response_rebalance history_rebalance;
 int history_fetch(struct client *c, struct str group, struct arena *arena, const history_answer **ret);
 /* "member_joined x3, session_expired". In the arena, as the following. */
 struct str history_causes(const history_rebalance *r, struct arena *arena);
+/* "orders,returns and 3 more": the topics that a cause names; null: none. */
+struct str history_topics_text(const struct group_history_response_cause *c, struct arena *arena);
 /* "1.2 s", "350 ms", "2 min 5 s". */
 struct str history_duration(int64_t ms, struct arena *arena);
 /* One sentence: when the group rebalanced last, why, and what came of it. */
 struct str history_why(struct str group, const history_answer *h, struct arena *arena);
+void history_print(struct cli *cli, struct str group, const history_answer *h); /* the tables */
 json_t *history_json(struct str group, const history_answer *h, struct arena *arena);
 
 #endif

@@ -35,6 +35,16 @@ struct str history_causes(const history_rebalance *r, struct arena *arena)
     return all;
 }
 
+struct str history_topics_text(const cause *c, struct arena *arena)
+{
+    struct str text = STR_NULL;
+    for (int32_t i = 0; i < c->topics.len; i++) {
+        struct str name = out_text(c->topics.v[i], arena);
+        text = i == 0 ? name : arena_printf(arena, "%.*s,%.*s", STR_ARG(text), STR_ARG(name));
+    }
+    return c->topics.len > 0 && c->topics_more > 0 ? arena_printf(arena, "%.*s and %d more", STR_ARG(text), (int)c->topics_more) : text;
+}
+
 /* ---- what happened ---------------------------------------------------------------------------------------------------------------------- */
 
 /* "member m-1 (client app at /10.0.0.1)", with the instance of a static one. */
@@ -104,6 +114,9 @@ static struct str happened(const cause *c, struct arena *arena)
                           ? arena_printf(arena, "%s%.*s%.*s", p->before, STR_ARG(who(c, arena)), STR_ARG(with_time(p->behind, c, arena)))
                       : other != NULL ? str_of(other->before)
                                       : arena_printf(arena, "of %.*s", STR_ARG(out_text(c->cause, arena)));
+    if (c->topics.len > 0) {
+        text = arena_printf(arena, "%.*s (%.*s)", STR_ARG(text), STR_ARG(history_topics_text(c, arena)));
+    }
     if (!str_is_empty(c->by_client_id)) {
         text = arena_printf(arena, "%.*s by client %.*s at %.*s", STR_ARG(text), STR_ARG(out_text(c->by_client_id, arena)),
                             STR_ARG(out_text(c->by_host, arena)));

@@ -221,6 +221,19 @@ static const void *list_offsets(const struct past_client *p, const struct client
     return response;
 }
 
+static const void *describe_configs(const struct past_client *p, const struct client_call *call, struct arena *arena)
+{
+    const struct describe_configs_request *request = call->request;
+    struct describe_configs_response *response = ARENA_NEW(arena, struct describe_configs_response, 1);
+    wire_init(&wire_describe_configs_response, response);
+    response->results.len = request->resources.len;
+    response->results.v = ARENA_NEW(arena, struct describe_configs_response_result, request->resources.len);
+    for (int32_t i = 0; i < request->resources.len; i++) {
+        catalog_describe_config(set_of(p, 0), &request->resources.v[i], false, false, NULL, arena, &response->results.v[i]);
+    }
+    return response;
+}
+
 static int answer(void *ctx, const struct client_call *call, struct arena *arena, const void **ret)
 {
     const struct past_client *p = ctx;
@@ -252,6 +265,9 @@ static int answer(void *ctx, const struct client_call *call, struct arena *arena
         return MUSTER_E_OK;
     case API_KEY_LIST_OFFSETS:
         *ret = list_offsets(p, call, arena);
+        return MUSTER_E_OK;
+    case API_KEY_DESCRIBE_CONFIGS:
+        *ret = describe_configs(p, call, arena);
         return MUSTER_E_OK;
     default:
         return MUSTER_E_VERSION;

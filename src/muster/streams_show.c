@@ -172,6 +172,7 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
     out_json_set(one, "topology", topology_json_of(v));
     out_json_set(one, "coordinator", coordinator_json(&v->coordinator));
     out_json_set(one, "shard", group_shard_json(&v->coordinator));
+    out_json_set(one, "protected", protection_json(v->protection));
     out_json_set(one, "members", members);
     if (offsets != NULL) {
         out_json_set(one, "offsets", offsets_json(offsets));
@@ -202,6 +203,7 @@ void streams_print_summary(struct cli *cli, const struct streams_view *v)
     if (v->topology != NULL && !str_is_empty(v->topology->problem)) {
         fprintf(cli->out, "\nPROBLEM  %.*s\n", STR_ARG(out_text(v->topology->problem, &cli->arena)));
     }
+    protection_print(cli, v->protection);
 }
 
 /* "0[0,1] 1[3]" */

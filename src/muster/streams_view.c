@@ -77,7 +77,8 @@ int streams_view_fetch(struct client *c, struct str group, struct arena *arena, 
         return rc;
     }
     int16_t error; /* it is described all the same */
-    return coordinator_view_fetch(c, group, arena, &ret->coordinator, &error);
+    rc = protection_fetch(c, group, arena, &ret->protection);
+    return rc < 0 ? rc : coordinator_view_fetch(c, group, arena, &ret->coordinator, &error);
 }
 
 struct str streams_view_state(const struct streams_view *v)

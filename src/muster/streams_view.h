@@ -14,6 +14,7 @@ struct streams_view {
     const struct streams_group_describe_response_described_group *group;
     const struct streams_group_topology_response *topology; /* as stored; NULL: the cluster has no request for it */
     struct coordinator_view coordinator;
+    enum protection protection;
 };
 /* 0 (error set when there is no such streams group), or as client_group_call; VERSION: the cluster serves no streams groups. */
 int streams_view_fetch(struct client *c, struct str group, struct arena *arena, struct streams_view *ret);

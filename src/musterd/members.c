@@ -256,16 +256,15 @@ static void take_step(struct server *s, struct member_step step)
     m->asking = true;
     m->step = step;
     m->step.reason = arena_str(&m->arena, step.reason);
-    m->request = (struct coord_request){
-        .op = {.kind = CATALOG_MEMBER_STEP,
-               .api_key = -1,
-               .api_version = -1,
-               .group_id = STR_NULL,
-               .release = STR(MUSTER_VERSION),
-               .request = &m->step},
-        .arena = &m->arena,
-        .done = on_step_done,
-        .ctx = s};
+    m->request = (struct coord_request){.op = {.kind = CATALOG_MEMBER_STEP,
+                                               .api_key = -1,
+                                               .api_version = -1,
+                                               .group_id = STR_NULL,
+                                               .release = STR(MUSTER_VERSION),
+                                               .request = &m->step},
+                                        .arena = &m->arena,
+                                        .done = on_step_done,
+                                        .ctx = s};
     coord_submit(s->coord, &m->request);
 }
 

@@ -7,7 +7,7 @@ import json
 import statistics
 import sys
 
-SYSTEMS = ("echo", "echo-3", "kafka", "kafka-fsync", "muster")
+SYSTEMS = ("echo", "echo-3", "kafka", "kafka-fsync", "muster-no-history", "muster")
 GENERATOR_SHARE = 0.6  # of the machine: above it a rate says how fast the generator is
 
 

@@ -752,6 +752,7 @@ static const struct {
     {"description", command_description, true},
     {"streams-describe", command_streams_describe, true},
     {"streams-topology", command_streams_topology, true},
+    {"cursor", command_cursor, false},
     {"history", command_history, true},
     {"level", command_level, false},
     {"config", command_config, false},

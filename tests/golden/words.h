@@ -67,6 +67,7 @@ void command_description(struct golden *g, const struct words *w);
 
 /* history.c */
 void command_level(struct golden *g, const struct words *w);
+void command_cursor(struct golden *g, const struct words *w);
 void command_history(struct golden *g, const struct words *w);
 
 #endif

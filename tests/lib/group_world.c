@@ -80,6 +80,16 @@ static bool next_topic(const void *ctx, struct str after, struct topic_view *ret
     return best != NULL;
 }
 
+/* Shard 0 remembers a topic that is gone. */
+static void deletion_record(struct world *w, const struct world_topic *t)
+{
+    struct topic_deleted_key key = {.topic_id = t->id};
+    struct topic_deleted_value value = {.name = str_of(t->name), .deleted_index = (int64_t)++w->index};
+    if (!group_apply(w->shard0, w->index, wire_record_encode(RECORD_TOPIC_DELETED, &key, 0, &value, &w->scratch), &w->scratch)) {
+        fail("a deletion cannot be applied");
+    }
+}
+
 /* Shard 0 has it, too: what was read off an older catalogue is known by its index. */
 static void catalog_record(struct world *w, const struct world_topic *t)
 {
@@ -91,6 +101,9 @@ static void catalog_record(struct world *w, const struct world_topic *t)
     struct record record = wire_record_encode(RECORD_TOPIC, &key, 0, t->deleted ? NULL : &value, &w->scratch);
     if (!group_apply(w->shard0, ++w->index, record, &w->scratch)) {
         fail("a topic cannot be applied");
+    }
+    if (t->deleted) {
+        deletion_record(w, t);
     }
     arena_clear(&w->scratch);
 }

@@ -216,6 +216,23 @@ static bool check_broker_changes(struct alteration *a)
     return true;
 }
 
+/* A node that does not know a config keeps it and does not keep to it: whether it holds would depend on who coordinates. */
+static bool check_levels(struct alteration *a)
+{
+    int16_t level = catalog_feature_level(a->d->set);
+    for (int32_t i = 0; i < a->changes.len; i++) {
+        const struct config_definition *def = a->changes.v[i].def;
+        if (def != NULL && def->level > level && !str_is_null(a->changes.v[i].value)) {
+            return refuse(a, KAFKA_POLICY_VIOLATION,
+                          arena_printf(a->d->arena,
+                                       "%s needs feature level %d, and the cluster is at %d: nodes of an older version would not keep to "
+                                       "it. When all run a newer one: muster cluster upgrade.",
+                                       def->name, def->level, level));
+        }
+    }
+    return true;
+}
+
 static bool check_changes(struct alteration *a)
 {
     int8_t type = a->asked->resource_type;
@@ -274,7 +291,7 @@ static bool alter_resource(struct alteration *a, bool validate_only)
             return false;
         }
     }
-    if (!check_changes(a) || (!validate_only && !check_budget(a))) {
+    if (!check_levels(a) || !check_changes(a) || (!validate_only && !check_budget(a))) {
         return false;
     }
     if (!validate_only) {

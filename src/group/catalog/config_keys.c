@@ -22,6 +22,7 @@
 #define LIMITED(whose, least, most)      BOUNDED(least, most), .limits = LIMITS_##whose
 #define HIDDEN                           .hidden = true
 #define OURS                             .on_demand = true
+#define SINCE_LEVEL(number)              .level = (number)
 #define DYNAMIC                          .dynamic = true
 
 const struct config_definition topic_configs[] = {
@@ -107,7 +108,7 @@ const struct config_definition group_configs[] = {
         "Whether the group and its offsets are safe from requests: it is not deleted, and its offsets are neither deleted nor changed from "
         "outside of it, but by "
         "AlterGroupOffsets with Force. Its members commit as ever.",
-        PLAIN(BOOLEAN), OURS),
+        PLAIN(BOOLEAN), OURS, SINCE_LEVEL(2)),
     ROW("share.assignment.interval.ms", "1000", "Least time between two assignments of a share group.", RANGE(INT, 0, INT64_MAX),
         SYNONYM("group.share.assignment.interval.ms"), BOUNDED(0, 15000)),
     ROW("share.assignor.offload.enable", "true", "Whether the assignor runs beside the group's own work.", PLAIN(BOOLEAN),

@@ -67,6 +67,7 @@ struct config_definition {
     bool bounded;         /* group configs: what the brokers allow on top of it */
     int64_t low, high;
     uint8_t limits;      /* enum config_limits */
+    int8_t level;        /* the feature level from which on it may be set; 0: any */
     const char *choices; /* comma-separated */
     const char *synonym; /* the broker config it falls back to; NULL: none */
     bool synonym_has_default;

@@ -105,7 +105,8 @@ int16_t catalog_feature_level(const struct group_set *shard0)
 static int16_t level_of(const struct group_set *shard0, const struct catalog_member *m)
 {
     struct catalog_node node;
-    bool known = catalog_next_node(shard0, m->node_id - 1, &node) && node.node_id == m->node_id && uuid_eq(node.incarnation, m->incarnation);
+    bool known =
+        catalog_next_node(shard0, m->node_id - 1, &node) && node.node_id == m->node_id && uuid_eq(node.incarnation, m->incarnation);
     return known ? node.feature_level : 0;
 }
 

@@ -42,6 +42,50 @@ void catalog_topics(const struct group_set *shard0, struct topics *ret)
     *ret = (struct topics){.ctx = shard0, .by_name = view_by_name, .by_id = view_by_id, .was_deleted = view_was_deleted, .next = view_next};
 }
 
+/* ---- what has changed ------------------------------------------------------------------------------------------------------------ */
+
+enum { DELETIONS_LOOKED_AT = 1000 };
+
+/* The names of topics that are gone since then, the newest ones. */
+static bool gone_since(const struct catalog *c, int64_t since, struct arena *arena, struct names *ret)
+{
+    const struct deleted *newest = deleted_newest(c);
+    int32_t count = 0;
+    for (const struct deleted *d = newest; d != NULL && d->index > since && count < DELETIONS_LOOKED_AT; d = deleted_before(d)) {
+        count++;
+    }
+    names_init(ret, arena, count);
+    for (int32_t i = 0; i < count; i++, newest = deleted_before(newest)) {
+        struct topic_deleted_value value;
+        entry_value(&newest->entry, &wire_topic_deleted_value, &value);
+        names_add(ret, bytes_of_str(value.name), i);
+    }
+    return count > 0;
+}
+
+int32_t catalog_changed_topics(const struct group_set *shard0, struct str_array names, int64_t since, struct arena *arena,
+                               struct str_array *first)
+{
+    const int32_t *order = names_sort(names.v, names.len, arena);
+    struct names gone;
+    bool any_gone = gone_since(shard0->catalog, since, arena, &gone);
+    int32_t total = 0, room = first->len;
+    first->len = 0;
+    for (int32_t i = 0; i < names.len; i++) {
+        struct str name = names.v[order[i]];
+        const struct topic *t = topic_find(shard0->catalog, name);
+        bool changed = t != NULL ? t->changed_index > since : any_gone && names_find(&gone, bytes_of_str(name)) >= 0;
+        if (!changed || (i > 0 && str_eq(name, names.v[order[i - 1]]))) {
+            continue;
+        }
+        if (first->len < room) {
+            first->v[first->len++] = name;
+        }
+        total++;
+    }
+    return total;
+}
+
 static bool catalog_give(const struct topic *t, struct catalog_topic *ret)
 {
     if (t == NULL) {

@@ -25,6 +25,7 @@ struct topic {
     struct uuid id;
     int32_t partitions;
     int16_t replication_factor;
+    int64_t changed_index; /* of the entry that made it or made it grow, as far as this state saw that; for people, no part of the state */
 };
 RB_HEAD(topic_name_order, topic);
 RB_HEAD(topic_id_order, topic);
@@ -65,6 +66,8 @@ const struct topic *topic_colliding(const struct catalog *c, struct str name);
 
 const struct deleted *deleted_oldest(const struct catalog *c); /* NULL: none */
 const struct deleted *deleted_next(const struct deleted *d);
+const struct deleted *deleted_newest(const struct catalog *c);
+const struct deleted *deleted_before(const struct deleted *d);
 
 /* The first config of the resource at or after the name; name null: its first. NULL: none. */
 const struct config *config_at(const struct catalog *c, int8_t resource_type, struct str resource, struct str name);

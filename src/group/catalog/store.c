@@ -177,6 +177,7 @@ static void topic_link(struct catalog *c, struct topic *t)
     t->id = value.topic_id;
     t->partitions = value.partitions;
     t->replication_factor = value.replication_factor;
+    t->changed_index = value.created_index;
     RB_INSERT(topic_name_order, &c->topics_by_name, t);
     RB_INSERT(topic_id_order, &c->topics_by_id, t);
     RB_INSERT(topic_form_order, &c->topics_by_form, t);
@@ -263,6 +264,16 @@ const struct deleted *deleted_next(const struct deleted *d)
     return RB_NEXT(deleted_order, NULL, (struct deleted *)(uintptr_t)d);
 }
 
+const struct deleted *deleted_newest(const struct catalog *c)
+{
+    return RB_MAX(deleted_order, (struct deleted_order *)(uintptr_t)&c->deleted);
+}
+
+const struct deleted *deleted_before(const struct deleted *d)
+{
+    return RB_PREV(deleted_order, NULL, (struct deleted *)(uintptr_t)d);
+}
+
 static void deleted_unlink(struct catalog *c, struct deleted *d)
 {
     RB_REMOVE(deleted_order, &c->deleted, d);
@@ -337,6 +348,13 @@ static struct entry *entry_make(struct group_set *set, struct bytes key)
     return e;
 }
 
+static void note_change(struct topic *t, uint64_t index)
+{
+    if ((int64_t)index > t->changed_index) {
+        t->changed_index = (int64_t)index;
+    }
+}
+
 void catalog_apply(const struct apply_context *c, const struct wire_decoded_record *record)
 {
     struct group_set *set = c->set;
@@ -357,6 +375,9 @@ void catalog_apply(const struct apply_context *c, const struct wire_decoded_reco
     e->value = pool_bytes(set->pool, c->raw.value);
     e->record_hash = c->record_hash;
     entry_link(set, e);
+    if (entry_is(e, RECORD_TOPIC)) {
+        note_change(CONTAINER_OF(e, struct topic, entry), c->index);
+    }
 }
 
 void catalog_new(struct group_set *set)

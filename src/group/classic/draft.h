@@ -63,6 +63,7 @@ void classic_draft_session(struct draft *t, const struct classic_member *m); /* 
 /* subscription.c: over the partition counts of the topics these members subscribe to; 0: not a consumer group, or unreadable. */
 int64_t classic_topics_hash(struct decision *d, struct str protocol_type, struct str protocol_name,
                             const struct classic_member *const *members, int32_t count);
+struct str_array classic_topic_names(const struct decision *d, const struct classic *c); /* by name, each once; none where that is 0 */
 
 /* Kafka's precedence when a request names its member: instance unknown 25, instance of another member 82, member unknown 25. c NULL: unknown group. */
 int16_t classic_check_member(const struct classic *c, struct str member_id, struct str instance_id, const struct classic_member **ret);

@@ -168,6 +168,7 @@ void classic_decide_topics_changed(struct decision *d)
                                                                     (const struct classic_member *const *)c->members, c->member_count);
     if (changed) {
         classic_note(&t, GROUP_CAUSE_TOPICS, NULL, -1);
+        history_topics(d, classic_topic_names(d, c), d->set->cursor);
         classic_draft_prepare(&t);
     }
     done(&t, changed ? RULE(TOPICS_CHANGED) : RULE(TOPICS_UNMOVED));

@@ -173,6 +173,14 @@ int64_t classic_topics_hash(struct decision *d, struct str protocol_type, struct
     return hash == 0 ? 1 : (int64_t)hash;
 }
 
+struct str_array classic_topic_names(const struct decision *d, const struct classic *c)
+{
+    struct topic_list names;
+    bool known =
+        topics_of(c->protocol_type, c->protocol_name, (const struct classic_member *const *)c->members, c->member_count, d->arena, &names);
+    return known ? (struct str_array){names.v, names.len} : (struct str_array){NULL, 0};
+}
+
 bool classic_subscribed(struct decision *d, const struct group *g, struct str topic, bool *ret_known)
 {
     if (d->subscribed_state == 0) {

@@ -96,13 +96,18 @@ static struct str_array names_of(const struct draft *t, const struct regex_table
     return all;
 }
 
-struct topic_view *consumer_draft_topics(const struct draft *t, int32_t *ret_count)
+static struct str_array names_read(const struct draft *t)
 {
     struct regex_table regexes = {NULL, 0};
     if (t->regexes != NULL || t->was->regex_count > 0) {
         regexes = consumer_draft_regexes(t);
     }
-    struct str_array names = names_of(t, &regexes);
+    return names_of(t, &regexes);
+}
+
+struct topic_view *consumer_draft_topics(const struct draft *t, int32_t *ret_count)
+{
+    struct str_array names = names_read(t);
     const struct topics *topics = t->d->op->topics;
     const int32_t *order = names_sort(names.v, names.len, t->d->arena);
     struct topic_view *v = ARENA_NEW(t->d->arena, struct topic_view, names.len);
@@ -145,6 +150,7 @@ bool consumer_draft_refresh(struct draft *t)
     t->changed = true;
     if (t->next.member_count > 0) {
         draft_bump(t, GROUP_CAUSE_TOPICS);
+        history_topics(t->d, names_read(t), t->d->set->cursor);
     }
     return true;
 }

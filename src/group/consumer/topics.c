@@ -65,9 +65,9 @@ static void take_assignment(struct draft *t, const struct group_job *job)
     }
 }
 
-/* Whether there is a topic that was not there before. One that is gone is no news: the hash of the topics told of it when it went. known NULL: it had not been
- * matched before. */
-static bool has_more(const struct regex_topics *now, const struct regex_topics *known)
+/* Adds the topics that were not there before. One that is gone is no news: the hash of the topics told of it when it went. known NULL: it had not been matched
+ * before. */
+static void add_more(const struct regex_topics *now, const struct regex_topics *known, struct str_array *to)
 {
     int32_t k = 0, len = known == NULL ? 0 : known->topics.len;
     for (int32_t i = 0; i < now->topics.len; i++) {
@@ -75,22 +75,26 @@ static bool has_more(const struct regex_topics *now, const struct regex_topics *
             k++;
         }
         if (k == len || !str_eq(known->topics.v[k], now->topics.v[i])) {
-            return true;
+            to->v[to->len++] = now->topics.v[i];
         }
     }
-    return false;
 }
 
-/* Whether members read more than before by a regular expression that they name. */
-static bool news(const struct draft *t, const struct regex_table *matches)
+/* What members read more than before by a regular expression that they name. */
+static struct str_array news(const struct draft *t, const struct regex_table *matches)
 {
     struct regex_table known = modern_regexes(t->was, t->d->arena);
+    int64_t most = 0;
     for (int32_t i = 0; i < matches->len; i++) {
-        if (consumer_draft_has_regex(t, matches->v[i].regex) && has_more(&matches->v[i], regex_table_find(&known, matches->v[i].regex))) {
-            return true;
+        most += matches->v[i].topics.len;
+    }
+    struct str_array all = {ARENA_NEW(t->d->arena, struct str, most), 0};
+    for (int32_t i = 0; i < matches->len; i++) {
+        if (consumer_draft_has_regex(t, matches->v[i].regex)) {
+            add_more(&matches->v[i], regex_table_find(&known, matches->v[i].regex), &all);
         }
     }
-    return false;
+    return all;
 }
 
 /* One that came while the job ran is in no table yet. */
@@ -117,10 +121,11 @@ static void take_matches(struct draft *t, const struct group_job *job)
 #ifdef MUSTER_FAULT_OLD_MATCHES
     older = false;
 #endif
-    bool moved = news(t, &job->matches);
+    struct str_array more = news(t, &job->matches);
     t->regexes = &job->matches;
-    if (moved) {
+    if (more.len > 0) {
         draft_bump(t, GROUP_CAUSE_TOPICS);
+        history_topics(t->d, more, -1);
     }
     consumer_draft_refresh(t);
     t->d->out->resolve = older || lacks_regex(t);

@@ -10,6 +10,7 @@
 
 enum { HISTORY_FEATURE_LEVEL = 2 }; /* from which on all nodes know the records */
 enum { HISTORY_CAUSES = 8 };        /* of a rebalance that are told one by one: the first seven, and the newest in the last place */
+enum { HISTORY_TOPICS = 4 };        /* of a cause that are named; the others are counted */
 
 /* ---- store.c: the state ----------------------------------------------------------------------------------------------------------- */
 
@@ -48,6 +49,8 @@ struct history_event {
     struct str member_id, instance_id, client_id, host; /* null where there is none */
     struct str reason;                                  /* null: the one of the request */
     int32_t timeout_ms;                                 /* -1: none */
+    struct str_array topics;                            /* that changed, the first of them by name */
+    int32_t topics_more;                                /* how many there are behind them */
 };
 struct history_notes {
     struct history_event *events; /* the first, and in the last place the newest */
@@ -68,8 +71,10 @@ void history_event(struct decision *d, const struct history_event *e);
 /* A member asked to leave: by itself, or somebody else removes it. */
 enum group_cause history_leave_cause(const struct decision *d, struct str client_id, struct str reason);
 void history_reason(struct decision *d, struct str reason); /* of the event that was noted last */
-struct history_notes *history_notes(struct decision *d);    /* made where they are missing */
-bool history_is_kept(const struct decision *d);             /* by the settings, and by the cluster's feature level */
+/* The topics that the group reads. Those that changed behind that index of shard 0's log are named by the event noted last, if that says that topics changed. */
+void history_topics(struct decision *d, struct str_array names, int64_t since);
+struct history_notes *history_notes(struct decision *d); /* made where they are missing */
+bool history_is_kept(const struct decision *d);          /* by the settings, and by the cluster's feature level */
 
 /* ---- moves.c ------------------------------------------------------------------------------------------------------------------------ */
 

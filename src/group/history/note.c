@@ -44,12 +44,28 @@ enum group_cause history_leave_cause(const struct decision *d, struct str client
     return says_so || !str_eq(caller, client_id) ? GROUP_CAUSE_ADMIN : GROUP_CAUSE_LEFT;
 }
 
+/* NULL: nothing is noted yet. */
+static struct history_event *newest_event(const struct history_notes *n)
+{
+    return n->event_count == 0 ? NULL : &n->events[(n->event_count < HISTORY_CAUSES ? n->event_count : HISTORY_CAUSES) - 1];
+}
+
 void history_reason(struct decision *d, struct str reason)
 {
-    struct history_notes *n = history_notes(d);
-    if (n->event_count > 0) {
-        n->events[(n->event_count < HISTORY_CAUSES ? n->event_count : HISTORY_CAUSES) - 1].reason = reason;
+    struct history_event *e = newest_event(history_notes(d));
+    if (e != NULL) {
+        e->reason = reason;
     }
+}
+
+void history_topics(struct decision *d, struct str_array names, int64_t since)
+{
+    struct history_event *e = d->notes == NULL ? NULL : newest_event(d->notes);
+    if (e == NULL || e->cause != GROUP_CAUSE_TOPICS || e->topics.len > 0 || !history_is_kept(d)) {
+        return;
+    }
+    e->topics = (struct str_array){ARENA_NEW(d->arena, struct str, HISTORY_TOPICS), HISTORY_TOPICS};
+    e->topics_more = catalog_changed_topics(d->op->catalog, names, since, d->arena, &e->topics) - e->topics.len;
 }
 
 bool history_is_kept(const struct decision *d)

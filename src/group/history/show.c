@@ -57,6 +57,8 @@ static void show_cause(const struct group_rebalance_cause_value *v, int32_t numb
     ret->timeout_ms = v->timeout_ms;
     ret->by_client_id = v->by_client_id;
     ret->by_host = v->by_host;
+    ret->topics = v->topics;
+    ret->topics_more = v->topics_more;
 }
 
 static void show_moves(const struct group_rebalance_moves_value *v, struct arena *arena, rebalance *ret)

@@ -87,6 +87,8 @@ static void write_cause(struct decision *d, int32_t rebalance, int32_t number, c
     value.instance_id = e->instance_id;
     value.reason = cut(str_is_empty(e->reason) && d->op->request != NULL ? d->out->reason : e->reason);
     value.timeout_ms = e->timeout_ms;
+    value.topics = e->topics;
+    value.topics_more = e->topics_more;
     set_caller(d, e, &value);
     out_record(d, RECORD_GROUP_REBALANCE_CAUSE, &key, 0, &value);
 }

@@ -1,7 +1,8 @@
 /* protect.c: groups that an administrator has protected (the group config muster.protected).
  *
  * It is a config and no record of the group, so that it outlives the group, can be set before there is one, and Kafka's tools can set it. It is a word to people
- * and their scripts: members commit, offsets expire and those of deleted topics go as ever. */
+ * and their scripts: members commit, offsets expire and those of deleted topics go as ever. It can be set from feature level 2 on: older nodes would keep the
+ * config and not keep to it. */
 #include "offsets.h"
 
 #include "../catalog/configs.h"

@@ -46,6 +46,7 @@ bool streams_draft_refresh(struct draft *t)
     t->changed = true;
     if (t->next.member_count > 0) {
         draft_bump(t, streams_part(t)->topology_put && !t->is_new ? GROUP_CAUSE_TOPOLOGY : GROUP_CAUSE_TOPICS);
+        history_topics(t->d, r->topics, t->d->set->cursor);
     }
     return true;
 }

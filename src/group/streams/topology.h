@@ -60,8 +60,9 @@ struct resolved {
     struct resolved_subtopology *subtopologies;
     int32_t subtopology_count; /* by id */
     struct internal_topic *missing;
-    int32_t missing_count; /* by name; those that can be made now: none while sources are missing or partitioning is wrong */
-    int64_t metadata_hash; /* over the topics used (name, id, partitions): moves when they do; 0 only when none exists */
+    int32_t missing_count;   /* by name; those that can be made now: none while sources are missing or partitioning is wrong */
+    struct str_array topics; /* used, whether they are there or not */
+    int64_t metadata_hash;   /* over the topics used (name, id, partitions): moves when they do; 0 only when none exists */
 };
 /* regexes: recorded matches; one that is not in the table matches nothing (yet). */
 void topology_resolve(const topology *t, const struct regex_table *regexes, const struct topics *topics, struct arena *arena,

@@ -157,6 +157,15 @@ static int64_t metadata_hash(const struct resolving *r)
     return any && sum == 0 ? 1 : (int64_t)sum;
 }
 
+static struct str_array topics_used(const struct resolving *r)
+{
+    struct str_array all = {ARENA_NEW(r->arena, struct str, r->used_count), r->used_count};
+    for (int32_t i = 0; i < r->used_count; i++) {
+        all.v[i] = r->used[i].name;
+    }
+    return all;
+}
+
 /* ---- missing source topics --------------------------------------------------------------------------------------------------------- */
 
 /* In order, each once, as many as a text holds. */
@@ -433,6 +442,7 @@ void topology_resolve(const topology *t, const struct regex_table *regexes, cons
     find_changelogs(&r);
     find_topics(&r);
     ret->metadata_hash = metadata_hash(&r);
+    ret->topics = topics_used(&r);
     check_sources(&r);
     if (ret->problem == TOPOLOGY_FINE && derive(&r)) {
         find_internals(&r, &internals);

@@ -182,6 +182,21 @@ void test_group_values(void **state)
     }
 }
 
+/* What nodes of an older version would not keep to cannot be set before all know it; it can always be taken away. */
+void test_configs_of_a_level(void **state)
+{
+    struct fixture *f = *state;
+    struct feature_level_key key = {STR("feature.level")};
+    struct feature_level_value value = {.level = 2, .release = STR_NULL};
+    assert_string_equal(
+        alter(f, GROUP, "g", "muster.protected", SET, "true"),
+        "g 44 muster.protected needs feature level 2, and the cluster is at 1: nodes of an older version would not keep to it. "
+        "When all run a newer one: muster cluster upgrade.");
+    assert_string_equal(alter(f, GROUP, "g", "muster.protected", DELETE, NULL), "g 0");
+    assert_true(group_apply(f->world.set, 99, wire_record_encode(RECORD_FEATURE_LEVEL, &key, 0, &value, &f->arena), &f->arena));
+    assert_string_equal(alter(f, GROUP, "g", "muster.protected", SET, "true"), "g 0");
+}
+
 /* As seen on Kafka 4.4.0 with the same bounds. */
 void test_group_timeouts_together(void **state)
 {

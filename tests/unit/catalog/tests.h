@@ -18,6 +18,7 @@
     X(test_set_end)                                                                                                                        \
     X(test_topic_values)                                                                                                                   \
     X(test_group_values)                                                                                                                   \
+    X(test_configs_of_a_level)                                                                                                             \
     X(test_group_timeouts_together)                                                                                                        \
     X(test_consumer_timeouts)                                                                                                              \
     X(test_consumer_configs)                                                                                                               \

@@ -63,6 +63,30 @@ static void a_consumer_group_is_described(void **state)
     run_fini(&r);
 }
 
+static void check_protected(const char *words, json_type first, json_type second)
+{
+    struct run r = run_cli("groups", "describe", "moving", "g", "--json", NULL);
+    json_t *document = json_loads(r.out, 0, NULL), *groups = json_object_get(document, "groups");
+    assert_int_equal(json_typeof(json_object_get(json_array_get(groups, 0), "protected")), first);
+    assert_int_equal(json_typeof(json_object_get(json_array_get(groups, 1), "protected")), second);
+    json_decref(document);
+    run_fini(&r);
+    r = run_cli("groups", "describe", "moving", "--state", NULL);
+    assert_int_equal(strstr(r.out, words) != NULL, first == JSON_TRUE);
+    run_fini(&r);
+    r = run_cli("groups", "describe", "g", "--state", NULL);
+    assert_null(strstr(r.out, words));
+    run_fini(&r);
+}
+
+static void a_protected_group_is_said_to_be(void **state)
+{
+    struct fake *f = *state;
+    check_protected("\n\nPROTECTED  not deleted, and its offsets are changed by its members only", JSON_TRUE, JSON_FALSE);
+    f->kafka = true; /* which does not know of it */
+    check_protected("PROTECTED", JSON_NULL, JSON_NULL);
+}
+
 static void an_unknown_group_is_an_error(void **state)
 {
     (void)state;
@@ -317,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_consumer_group_is_described, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_protected_group_is_said_to_be, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(messages_are_safe, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(another_controller_is_asked, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_told, fake_setup, fake_teardown),

@@ -12,9 +12,10 @@
 
 static const void *answer_versions(struct fake *f)
 {
-    static const int16_t keys[] = {API_KEY_METADATA,      API_KEY_FIND_COORDINATOR, API_KEY_DESCRIBE_GROUPS,        API_KEY_LIST_GROUPS,
-                                   API_KEY_CREATE_TOPICS, API_KEY_OFFSET_FETCH,     API_KEY_LIST_OFFSETS,           API_KEY_CLUSTER_STATUS,
-                                   API_KEY_LOG_READ,      API_KEY_TRANSFER_SHARD,   API_KEY_CONSUMER_GROUP_DESCRIBE};
+    static const int16_t keys[] = {API_KEY_METADATA,       API_KEY_FIND_COORDINATOR,        API_KEY_DESCRIBE_GROUPS,
+                                   API_KEY_LIST_GROUPS,    API_KEY_CREATE_TOPICS,           API_KEY_OFFSET_FETCH,
+                                   API_KEY_LIST_OFFSETS,   API_KEY_CLUSTER_STATUS,          API_KEY_LOG_READ,
+                                   API_KEY_TRANSFER_SHARD, API_KEY_CONSUMER_GROUP_DESCRIBE, API_KEY_DESCRIBE_CONFIGS};
     struct api_versions_response *r = ARENA_NEW(&f->arena, struct api_versions_response, 1);
     wire_init(&wire_api_versions_response, r);
     r->api_keys.v = ARENA_NEW(&f->arena, struct api_versions_response_api_version, COUNT_OF(keys) + f->more_count);
@@ -297,6 +298,30 @@ static const void *answer_log(struct fake *f, const struct log_read_request *req
     return r;
 }
 
+/* The group "moving" is protected. Kafka leaves out configs that it does not know. */
+static const void *answer_configs(struct fake *f, const struct describe_configs_request *request)
+{
+    struct describe_configs_response *r = ARENA_NEW(&f->arena, struct describe_configs_response, 1);
+    struct describe_configs_response_result *result = ARENA_NEW(&f->arena, struct describe_configs_response_result, 1);
+    struct describe_configs_response_resource_result *config = ARENA_NEW(&f->arena, struct describe_configs_response_resource_result, 1);
+    wire_init(&wire_describe_configs_response, r);
+    assert_int_equal(request->resources.len, 1);
+    const struct describe_configs_request_resource *resource = &request->resources.v[0];
+    if (resource->resource_type != 32) {
+        return r;
+    }
+    config->name = STR("muster.protected");
+    config->value = str_eq(resource->resource_name, STR("moving")) ? STR("true") : STR("false");
+    result->resource_type = 32;
+    result->resource_name = resource->resource_name;
+    result->error_message = STR_NULL;
+    result->configs.v = config;
+    result->configs.len = f->kafka ? 0 : 1;
+    r->results.v = result;
+    r->results.len = 1;
+    return r;
+}
+
 static const void *answer(struct fake *f, int16_t key, const void *request)
 {
     const void *more = f->more != NULL ? f->more(f, key, request) : NULL;
@@ -326,6 +351,8 @@ static const void *answer(struct fake *f, int16_t key, const void *request)
         return answer_status(f);
     case API_KEY_LOG_READ:
         return answer_log(f, request);
+    case API_KEY_DESCRIBE_CONFIGS:
+        return answer_configs(f, request);
     case API_KEY_TRANSFER_SHARD:
         return answer_transfer(f);
     default:

@@ -1,0 +1,340 @@
+/* history_test.c: what people read of a group's rebalances: the sentence of each cause, and the tables. The answers are made up. */
+#include "run.h"
+
+#include "history_view.h"
+
+#include <muster/group.h>
+
+typedef struct group_history_response_cause cause;
+typedef struct group_history_response_count cause_count;
+typedef struct group_history_response_move move;
+
+static int setup(void **state)
+{
+    struct arena *arena = calloc(1, sizeof(*arena));
+    assert_non_null(arena);
+    arena_init(arena, 0);
+    *state = arena;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_fini(*state);
+    free(*state);
+    return 0;
+}
+
+/* 2023-11-14T22:13:20Z */
+enum { CLOCK_MS = 5000, SECONDS = 1700000000 };
+
+static cause made_cause(const char *name)
+{
+    return (cause){.cause = str_of(name),
+                   .clock_ms = CLOCK_MS,
+                   .wall_ms = SECONDS * INT64_C(1000),
+                   .epoch = 4,
+                   .member_id = STR("m-1"),
+                   .client_id = STR("app"),
+                   .host = STR("/10.0.0.1"),
+                   .instance_id = STR_NULL,
+                   .reason = STR_NULL,
+                   .timeout_ms = -1,
+                   .by_client_id = STR_NULL,
+                   .by_host = STR_NULL};
+}
+
+/* A rebalance of a classic group, from generation 3 to 4, over after 1.2 s; each cause counts once. */
+static history_rebalance made_rebalance(struct arena *arena, cause *causes, int32_t count)
+{
+    cause_count *counts = ARENA_NEW(arena, cause_count, count);
+    for (int32_t i = 0; i < count; i++) {
+        counts[i] = (cause_count){causes[i].cause, 1};
+    }
+    return (history_rebalance){.rebalance = 7,
+                               .group_type = STR("classic"),
+                               .began_clock_ms = CLOCK_MS,
+                               .began_wall_ms = SECONDS * INT64_C(1000),
+                               .epoch_before = 3,
+                               .epoch_after = 4,
+                               .members = 2,
+                               .prepared_clock_ms = CLOCK_MS + 1000,
+                               .settled_clock_ms = CLOCK_MS + 1250,
+                               .last_member_id = STR("m-2"),
+                               .moved = 2,
+                               .causes = {causes, count},
+                               .counts = {counts, count}};
+}
+
+static history_answer made_answer(history_rebalance *r, int32_t count)
+{
+    return (history_answer){.error_message = STR_NULL,
+                            .group_type = STR("classic"),
+                            .group_state = STR("Stable"),
+                            .epoch = 4,
+                            .clock_ms = CLOCK_MS + 61500,
+                            .recorded = true,
+                            .rebalances = {r, count}};
+}
+
+static void assert_why(const history_rebalance *r, const char *expected, struct arena *arena)
+{
+    history_rebalance one = *r;
+    history_answer h = made_answer(&one, 1);
+    struct str why = history_why(STR("g"), &h, arena);
+    assert_string_equal(arena_printf(arena, "%.*s", STR_ARG(why)).ptr, expected);
+}
+
+/* ---- the causes ---------------------------------------------------------------------------------------------------------------------- */
+
+#define WHO "member m-1 (client app at /10.0.0.1)"
+
+static const struct words {
+    const char *cause, *text;
+    int32_t timeout_ms;
+} words[] = {
+    {"other", "of other", -1},
+    {"member_joined", WHO " joined", -1},
+    {"member_left", WHO " left", -1},
+    {"session_expired", WHO " was not heard of for 45 s", 45000},
+    {"rebalance_timeout", WHO " did not rejoin within 5 min 0 s", 300000},
+    {"sync_timeout", WHO " did not sync within its time", -1},
+    {"revocation_timeout", WHO " did not give up what it had to within 999 ms", 999},
+    {"subscription_changed", WHO " changed its subscription", -1},
+    {"leader_rejoined", "the leader, " WHO ", asked for it", -1},
+    {"static_member_replaced", WHO " was replaced by its instance's next process", -1},
+    {"topics_changed", "the topics that it reads changed", -1},
+    {"topology_changed", "its topology changed", -1},
+    {"configs_changed", "its configs changed", -1},
+    {"warmup_done", "a warm-up task had caught up", -1},
+    {"group_converted", "it changed over to another protocol", -1},
+    {"coordinator_moved", "the coordinator moved while the join of " WHO " waited", -1},
+    {"admin", WHO " was removed", -1},
+    {"member_changed", WHO " changed what it says of itself", -1},
+};
+
+static const struct words *words_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (strcmp(words[i].cause, name) == 0) {
+            return &words[i];
+        }
+    }
+    fail_msg("no words for %s", name);
+    return NULL;
+}
+
+static void each_cause_has_a_sentence(void **state)
+{
+    struct arena *arena = *state;
+    for (int i = 0; i < GROUP_CAUSE_COUNT; i++) {
+        const struct words *w = words_of(group_cause_name(i));
+        cause c = made_cause(w->cause);
+        c.timeout_ms = w->timeout_ms;
+        history_rebalance r = made_rebalance(arena, &c, 1);
+        struct str expected = arena_printf(arena,
+                                           "Group g rebalanced at 2023-11-14T22:13:20.000Z (generation 3 to 4) because %s; 2 partitions "
+                                           "changed hands, and it was settled after 1.2 s, with 2 members, of which m-2 was the last.",
+                                           w->text);
+        assert_why(&r, expected.ptr, arena);
+    }
+}
+
+static void a_member_is_told_as_far_as_it_is_known(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("member_left");
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    r.moved = 1;
+    r.members = 1;
+#define BEGIN "Group g rebalanced at 2023-11-14T22:13:20.000Z (generation 3 to 4) because "
+#define END   "; 1 partition changed hands, and it was settled after 1.2 s, with 1 member."
+    c.instance_id = STR("i-1");
+    c.reason = STR("bye 'now'");
+    assert_why(&r, BEGIN "static member m-1 of instance i-1 (client app at /10.0.0.1) left, saying 'bye 'now''" END, arena);
+    c = made_cause("admin");
+    c.by_client_id = STR("adminclient-1");
+    c.by_host = STR("/10.0.0.9");
+    c.client_id = STR_NULL;
+    assert_why(&r, BEGIN "member m-1 was removed by client adminclient-1 at /10.0.0.9" END, arena);
+    c = made_cause("member_joined");
+    c.member_id = STR("");
+    c.client_id = STR_NULL;
+    assert_why(&r, BEGIN "a member joined" END, arena);
+#undef BEGIN
+#undef END
+}
+
+static void topics_are_named(void **state)
+{
+    struct arena *arena = *state;
+    struct str names[] = {STR("orders"), STR("returns")};
+    cause c = made_cause("topics_changed");
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    history_answer h = made_answer(&r, 1);
+    c.topics.v = names;
+    c.topics.len = 1;
+    assert_non_null(strstr(history_why(STR("g"), &h, arena).ptr, "because the topics that it reads changed (orders); 2 partitions"));
+    c.topics.len = 2;
+    c.topics_more = 3;
+    assert_non_null(strstr(history_why(STR("g"), &h, arena).ptr, "changed (orders,returns and 3 more); 2 partitions"));
+    struct cli cli;
+    struct run run;
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h);
+    cli_end(&cli, &run, CLI_OK);
+    assert_non_null(strstr(run.out, "  /10.0.0.1  orders,returns and 3 more\n"));
+    run_fini(&run);
+    json_t *one = history_json(STR("g"), &h, arena);
+    json_t *told = json_array_get(json_object_get(json_array_get(json_object_get(one, "rebalances"), 0), "causes"), 0);
+    assert_string_equal(json_string_value(json_array_get(json_object_get(told, "topics"), 1)), "returns");
+    assert_int_equal(json_integer_value(json_object_get(told, "topicsNotTold")), 3);
+    json_decref(one);
+}
+
+static void many_causes_are_counted(void **state)
+{
+    struct arena *arena = *state;
+    cause causes[] = {made_cause("member_joined"), made_cause("member_left"), made_cause("session_expired"), made_cause("admin")};
+    history_rebalance r = made_rebalance(arena, causes, 2);
+    assert_non_null(strstr(history_why(STR("g"), &(history_answer){.rebalances = {&r, 1}}, arena).ptr,
+                           "because " WHO " joined, and " WHO " left; 2 partitions"));
+    r = made_rebalance(arena, causes, 4);
+    r.counts.v[0].count = 5;
+    assert_non_null(
+        strstr(history_why(STR("g"), &(history_answer){.rebalances = {&r, 1}}, arena).ptr,
+               " was not heard of for its time, and of 5 more (in all member_joined x5, member_left, session_expired, admin);"));
+    r = made_rebalance(arena, causes, 0);
+    assert_non_null(
+        strstr(history_why(STR("g"), &(history_answer){.rebalances = {&r, 1}}, arena).ptr, "because of what the history does not tell; "));
+}
+
+static void what_came_of_it(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("warmup_done");
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    r.group_type = STR("streams");
+    r.settled_clock_ms = -1;
+#define BEGIN "Group g rebalanced at 2023-11-14T22:13:20.000Z (epoch 3 to 4) because a warm-up task had caught up; "
+    assert_why(&r, BEGIN "2 tasks changed hands, and it is not settled yet, after 1 min 1 s.", arena);
+    r.moved = 0;
+    assert_why(&r, BEGIN "no task changed hands, and it is not settled yet, after 1 min 1 s.", arena);
+    r.settled_clock_ms = CLOCK_MS + 3;
+    r.members = 0;
+    assert_why(&r, BEGIN "no task changed hands, and nobody is left.", arena);
+#undef BEGIN
+}
+
+static void nothing_is_said_of_nothing(void **state)
+{
+    struct arena *arena = *state;
+    history_answer h = made_answer(NULL, 0);
+    assert_string_equal(history_why(STR("g"), &h, arena).ptr, "Group g has not rebalanced since its history is recorded.");
+    h.recorded = false;
+    assert_string_equal(history_why(STR("g"), &h, arena).ptr, "Nothing is recorded of group g.");
+}
+
+/* ---- the tables ---------------------------------------------------------------------------------------------------------------------- */
+
+static int32_t partitions[] = {0, 3, 4};
+
+static void tables(void **state)
+{
+    struct arena *arena = *state;
+    cause causes[] = {made_cause("member_joined"), made_cause("member_left")};
+    move moves[] = {{STR("m-1"), STR("m-2"), STR("orders"), {partitions, 3}, 3}, {STR_NULL, STR("m-2"), STR("orders"), {partitions, 1}, 9}};
+    history_rebalance r[] = {made_rebalance(arena, causes, 1), made_rebalance(arena, causes, 2)};
+    history_answer h = made_answer(r, 2);
+    struct cli cli;
+    struct run run;
+    causes[0].instance_id = STR("i-1");
+    causes[1].reason = STR("bye");
+    r[0].moves.v = moves;
+    r[0].moves.len = 2;
+    r[0].moves_more = 4;
+    r[1].rebalance = 8;
+    r[1].settled_clock_ms = -1;
+    r[1].last_member_id = STR_NULL;
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h);
+    cli_end(&cli, &run, CLI_OK);
+    assert_string_equal(
+        run.out, "GROUP  g\n\n"
+                 "REBALANCE  BEGAN                     TYPE     EPOCHS  MEMBERS  MOVED  SETTLED-AFTER  LAST  CAUSES\n"
+                 "        7  2023-11-14T22:13:20.000Z  classic  3-4           2      2  1.2 s          m-2   member_joined\n"
+                 "        8  2023-11-14T22:13:20.000Z  classic  3-4           2      2  -              -     member_joined, member_left\n"
+                 "\n"
+                 "REBALANCE  TIME                      CAUSE          MEMBER  INSTANCE  CLIENT-ID  HOST       REASON\n"
+                 "        7  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
+                 "        8  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
+                 "        8  2023-11-14T22:13:20.000Z  member_left    m-1     -         app        /10.0.0.1  bye\n"
+                 "\n"
+                 "REBALANCE  FROM  TO   TOPIC   PARTITIONS\n"
+                 "        7  m-1   m-2  orders  0,3,4\n"
+                 "        7  -     m-2  orders  0 and 8 more\n"
+                 "        7  -     -    -       4 more\n");
+    run_fini(&run);
+}
+
+static void a_history_without_moves_has_no_table_of_them(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("topology_changed");
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    history_answer h = made_answer(&r, 1);
+    struct cli cli;
+    struct run run;
+    h.group_type = STR("streams");
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h);
+    cli_end(&cli, &run, CLI_OK);
+    assert_int_equal(count_of(run.out, "REBALANCE"), 2);
+    run_fini(&run);
+    r.moves_more = 1;
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h);
+    cli_end(&cli, &run, CLI_OK);
+    assert_non_null(strstr(run.out, "REBALANCE  FROM  TO  SUBTOPOLOGY  TASKS\n"));
+    run_fini(&run);
+}
+
+static void as_json(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("session_expired");
+    c.timeout_ms = 45000;
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    history_answer h = made_answer(&r, 1);
+    json_t *one = history_json(STR("g"), &h, arena), *told = json_array_get(json_object_get(one, "rebalances"), 0);
+    json_t *expired = json_array_get(json_object_get(told, "causes"), 0);
+    assert_int_equal(json_integer_value(json_object_get(told, "settledAfterMs")), 1250);
+    assert_int_equal(json_integer_value(json_object_get(told, "preparedAfterMs")), 1000);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(told, "causeCounts"), "session_expired")), 1);
+    assert_int_equal(json_integer_value(json_object_get(expired, "timeoutMs")), 45000);
+    assert_true(json_is_null(json_object_get(expired, "reason")));
+    json_decref(one);
+    r.settled_clock_ms = r.prepared_clock_ms = -1;
+    c.timeout_ms = -1;
+    one = history_json(STR("g"), &h, arena);
+    told = json_array_get(json_object_get(one, "rebalances"), 0);
+    assert_true(json_is_null(json_object_get(told, "settledAfterMs")) && json_is_null(json_object_get(told, "preparedAfterMs")));
+    assert_true(json_is_null(json_object_get(json_array_get(json_object_get(told, "causes"), 0), "timeoutMs")));
+    json_decref(one);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_cause_has_a_sentence, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_member_is_told_as_far_as_it_is_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(topics_are_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_causes_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_came_of_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_said_of_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(tables, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_history_without_moves_has_no_table_of_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(as_json, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
