@@ -1,8 +1,8 @@
 /* groups_protect.c: muster groups protect, delete: what may not happen by accident; and whether a group is protected. */
 #include "commands.h"
 #include "configs_view.h"
-#include "streams_view.h"
 #include "out.h"
+#include "streams_view.h"
 
 #include <string.h>
 
