@@ -97,6 +97,8 @@ size_t wire_size(const struct wire_msg *msg, int16_t version, const void *value)
 /* Writes exactly wire_size() bytes. Fields the version does not carry are left out without a word. A null where the version
  * does not allow one panics. Returns the bytes written. */
 size_t wire_write(const struct wire_msg *msg, int16_t version, const void *value, uint8_t *dst);
+/* The same into `room` bytes: what does not fit there is left out. Returns what all of it takes. */
+size_t wire_write_within(const struct wire_msg *msg, int16_t version, const void *value, uint8_t *dst, size_t room);
 /* size + write into the arena. */
 struct bytes wire_encode(const struct wire_msg *msg, int16_t version, const void *value, struct arena *arena);
 
@@ -129,6 +131,8 @@ int wire_read_response_header(const struct wire_api *api, int16_t version, struc
 struct record { struct bytes key; struct bytes value; };  /* value null: a tombstone */
 /* Encodes into the arena. value NULL makes a tombstone. Keys are written in version 0, values in the given version. */
 struct record wire_record_encode(int16_t type, const void *key, int16_t value_version, const void *value, struct arena *arena);
+/* Only the value's bytes, into `room` bytes: what does not fit there is left out. Returns what all of it takes. */
+size_t wire_record_write_value(int16_t type, int16_t version, const void *value, uint8_t *dst, size_t room);
 struct wire_decoded_record {
     const struct wire_record *schema;
     int16_t value_version;

@@ -72,14 +72,19 @@ static bool concerns_groups(int16_t type)
     return type == RECORD_TOPIC || type == RECORD_TOPIC_DELETED || type == RECORD_CONFIG;
 }
 
-/* The hash of a live record: key and value as logged. A record that is not live counts nothing. */
+static uint64_t key_hash(struct record record)
+{
+    return hash_bytes(record.key.ptr, (size_t)record.key.len, 0);
+}
+
+uint64_t record_value_hash(uint64_t hash_of_key, struct bytes value)
+{
+    return value.len < 0 ? 0 : hash_bytes(value.ptr, (size_t)value.len, hash_of_key);
+}
+
 uint64_t record_hash(struct record record)
 {
-    if (record.value.len < 0) {
-        return 0;
-    }
-    uint64_t key = hash_bytes(record.key.ptr, (size_t)record.key.len, 0);
-    return hash_bytes(record.value.ptr, (size_t)record.value.len, key);
+    return record_value_hash(key_hash(record), record.value);
 }
 
 static void apply_cursor(const struct apply_context *c, const struct catalog_cursor_value *value)
@@ -229,7 +234,8 @@ static bool apply_decoded(struct group_set *set, uint64_t index, struct record r
         snapshot_save(set, record, decoded, scratch);
     }
     struct apply_context c = {
-        .set = set, .index = index, .record_hash = record_hash(record), .raw = record, .schema = decoded->schema, .scratch = scratch};
+        .set = set, .index = index, .key_hash = key_hash(record), .raw = record, .schema = decoded->schema, .scratch = scratch};
+    c.record_hash = record_value_hash(c.key_hash, record.value);
     return dispatch(&c, decoded);
 }
 

@@ -8,6 +8,7 @@ struct group_table {
     struct group **buckets;
     uint32_t bucket_count;
     uint32_t used;
+    struct group *last; /* that was looked for; NULL: none. The records of an entry are of one group, mostly */
 };
 
 enum { FIRST_BUCKETS = 64 };
@@ -86,18 +87,28 @@ static void table_remove(struct group_set *set, struct group *g)
     *link = g->chain;
     MUSTER_CHECK(set->table->used > 0);
     set->table->used--;
+    set->table->last = NULL;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------------ */
 
-struct group *group_find(const struct group_set *set, struct str id)
+static struct group *look_up(const struct group_set *set, struct str id, uint64_t hash)
 {
-    uint64_t hash = id_hash(set, id);
     struct group *g = *bucket_of(set->table, hash);
     while (g != NULL && (g->id_hash != hash || !str_eq(g->id, id))) {
         g = g->chain;
     }
     return g;
+}
+
+struct group *group_find(const struct group_set *set, struct str id)
+{
+    struct group *last = set->table->last;
+    if (last == NULL || !str_eq(last->id, id)) {
+        last = look_up(set, id, id_hash(set, id));
+        set->table->last = last;
+    }
+    return last;
 }
 
 static size_t group_bytes(struct str id)
@@ -120,6 +131,7 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     g->classic.leader = STR_NULL;
     MUSTER_CHECK(RB_INSERT(group_tree, &set->groups, g) == NULL);
     table_add(set, g);
+    set->table->last = g;
     set->counts.groups++;
     group_phase_move(set, g);
     group_beat_phase_move(set, g);
@@ -146,8 +158,8 @@ static void group_free(struct group_set *set, struct group *g)
 void group_remove_if_gone(struct group_set *set, struct group *g)
 {
     const struct classic *c = &g->classic;
-    bool modern = g->consumer != NULL || g->streams != NULL;
-    if (!c->exists && c->member_count == 0 && c->pending_count == 0 && g->offset_count == 0 && !modern && g->history == NULL) {
+    if (g->offset_count == 0 && !c->exists && c->member_count == 0 && c->pending_count == 0 && g->consumer == NULL && g->streams == NULL &&
+        g->history == NULL) {
         group_free(set, g);
     }
 }

@@ -264,16 +264,12 @@ struct modern {
 
 enum group_type { GROUP_CLASSIC, GROUP_CONSUMER, GROUP_STREAMS };
 
+/* What looking a group up and committing an offset touch stands together. */
 struct group {
-    RB_ENTRY(group) link; /* by id */
-    struct group *chain;  /* in the lookup table */
+    struct group *chain; /* in the lookup table */
     uint64_t id_hash;
     struct str id; /* its bytes follow the group */
     int64_t revision;
-    uint64_t phase, beat_phase, work_phase;
-    struct classic classic;
-    struct modern *consumer; /* NULL: no record of a consumer group is live */
-    struct modern *streams;  /* NULL: no record of a streams group is live */
     /* offsets/page.h: in order. A group with one page has it here. */
     union {
         struct offset_page *page;
@@ -281,6 +277,11 @@ struct group {
     };
     int32_t page_count, page_capacity; /* 0: there is no array */
     int64_t offset_count;
+    RB_ENTRY(group) link; /* by id */
+    uint64_t phase, beat_phase, work_phase;
+    struct classic classic;
+    struct modern *consumer; /* NULL: no record of a consumer group is live */
+    struct modern *streams;  /* NULL: no record of a streams group is live */
     struct history *history; /* history/history.h; NULL: nothing happened, or nothing is recorded */
 };
 RB_HEAD(group_tree, group);
@@ -338,12 +339,14 @@ bool record_is_known(struct record record);
 struct apply_context {
     struct group_set *set;
     uint64_t index;
-    uint64_t record_hash;
+    uint64_t key_hash, record_hash;
     struct record raw;
     const struct wire_record *schema; /* of that record */
     struct arena *scratch;
 };
-uint64_t record_hash(struct record record); /* what a live record adds to the state hash; apply.c */
+/* What a live record adds to the state hash: the hash of key and value as logged. One that is not live counts nothing. apply.c */
+uint64_t record_hash(struct record record);
+uint64_t record_value_hash(uint64_t key_hash, struct bytes value); /* the same, of a key whose hash is known */
 static inline void group_hash_replace(struct group_set *set, uint64_t old_hash, uint64_t new_hash)
 {
     set->hash += new_hash - old_hash;

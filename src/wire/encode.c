@@ -4,7 +4,8 @@
 #include <string.h>
 
 struct encoder {
-    uint8_t *dst; /* NULL: only count */
+    uint8_t *dst;
+    size_t room; /* bytes there; what does not fit is only counted */
     size_t len;
     int16_t version;
     bool flexible;
@@ -14,7 +15,7 @@ static void encode_fields(struct encoder *e, const struct wire_type *type, const
 
 static void put_raw(struct encoder *e, const void *data, size_t size)
 {
-    if (e->dst != NULL && size > 0) {
+    if (size > 0 && size <= e->room && e->len <= e->room - size) {
         memcpy(e->dst + e->len, data, size);
     }
     e->len += size;
@@ -22,7 +23,7 @@ static void put_raw(struct encoder *e, const void *data, size_t size)
 
 static void put_byte(struct encoder *e, uint8_t value)
 {
-    if (e->dst != NULL) {
+    if (e->len < e->room) {
         e->dst[e->len] = value;
     }
     e->len++;
@@ -219,23 +220,23 @@ static void encode_fields(struct encoder *e, const struct wire_type *type, const
     }
 }
 
-static size_t encode(const struct wire_msg *msg, int16_t version, const void *value, uint8_t *dst)
+size_t wire_write_within(const struct wire_msg *msg, int16_t version, const void *value, uint8_t *dst, size_t room)
 {
     MUSTER_CHECK(version >= msg->min_version && version <= msg->max_version);
-    struct encoder e = {.dst = dst, .version = version, .flexible = version >= msg->flexible_from};
+    struct encoder e = {.dst = dst, .room = room, .version = version, .flexible = version >= msg->flexible_from};
     encode_fields(&e, msg->type, value);
     return e.len;
 }
 
 size_t wire_size(const struct wire_msg *msg, int16_t version, const void *value)
 {
-    return encode(msg, version, value, NULL);
+    return wire_write_within(msg, version, value, NULL, 0);
 }
 
 size_t wire_write(const struct wire_msg *msg, int16_t version, const void *value, uint8_t *dst)
 {
     MUSTER_CHECK(dst != NULL);
-    return encode(msg, version, value, dst);
+    return wire_write_within(msg, version, value, dst, SIZE_MAX);
 }
 
 struct bytes wire_encode(const struct wire_msg *msg, int16_t version, const void *value, struct arena *arena)

@@ -16,7 +16,10 @@ struct reader {
     const uint8_t *at, *end;
 };
 
-size_t reader_left(const struct reader *in);
+static inline size_t reader_left(const struct reader *in)
+{
+    return (size_t)(in->end - in->at);
+}
 int read_int16(struct reader *in, int16_t *ret);
 int read_int32(struct reader *in, int32_t *ret);
 /* At most five bytes and 32 bits, else MALFORMED. */

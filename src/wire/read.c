@@ -1,11 +1,6 @@
 /* read.c: the smallest pieces of the protocol, read from a bounded view. */
 #include "internal.h"
 
-size_t reader_left(const struct reader *in)
-{
-    return (size_t)(in->end - in->at);
-}
-
 int read_int16(struct reader *in, int16_t *ret)
 {
     if (reader_left(in) < sizeof(*ret)) {

@@ -3,14 +3,38 @@
 
 #include <string.h>
 
+enum { SHORT_BYTES = 256 };
+
+/* The number and the body behind it, as much as has room; the size of all. */
+static size_t write_numbered(const struct wire_msg *msg, int16_t number, int16_t version, const void *value, uint8_t *dst, size_t room)
+{
+    bool begins = room >= 2;
+    if (begins) {
+        put_be16(dst, (uint16_t)number);
+    }
+    return 2 + wire_write_within(msg, version, value, begins ? dst + 2 : dst, begins ? room - 2 : 0);
+}
+
+/* Most records are short: written once, into the room, and copied; only a long one is measured first. */
 static struct bytes with_number(const struct wire_msg *msg, int16_t number, int16_t version, const void *value, struct arena *arena)
 {
-    size_t size = 2 + wire_size(msg, version, value);
+    uint8_t room[SHORT_BYTES];
+    size_t size = write_numbered(msg, number, version, value, room, sizeof(room));
     MUSTER_CHECK(size <= INT32_MAX);
     uint8_t *dst = arena_get(arena, size);
-    put_be16(dst, (uint16_t)number);
-    wire_write(msg, version, value, dst + 2);
+    if (size <= sizeof(room)) {
+        memcpy(dst, room, size);
+    } else {
+        write_numbered(msg, number, version, value, dst, size);
+    }
     return (struct bytes){dst, (int32_t)size};
+}
+
+size_t wire_record_write_value(int16_t type, int16_t version, const void *value, uint8_t *dst, size_t room)
+{
+    const struct wire_record *schema = wire_record_find(type);
+    MUSTER_CHECK(schema != NULL);
+    return write_numbered(schema->value, version, version, value, dst, room);
 }
 
 struct record wire_record_encode(int16_t type, const void *key, int16_t value_version, const void *value, struct arena *arena)

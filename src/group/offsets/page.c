@@ -14,17 +14,19 @@ enum {
     HAS_ID = 8,       /* the page's without */
     NULL_METADATA = 16
 };
+enum { EXCHANGE_BYTES = 512 }; /* two offsets with short metadata */
 
 /* ---- writing --------------------------------------------------------------------------------------------------------------- */
 
 struct packer {
-    uint8_t *at; /* NULL: only counts */
+    uint8_t *at;
+    size_t room; /* bytes there; what does not fit is only counted */
     size_t size;
 };
 
 static void put(struct packer *k, const void *bytes, size_t len)
 {
-    if (k->at != NULL && len > 0) {
+    if (len > 0 && k->size + len <= k->room) {
         memcpy(k->at + k->size, bytes, len);
     }
     k->size += len;
@@ -32,7 +34,10 @@ static void put(struct packer *k, const void *bytes, size_t len)
 
 static void put_byte(struct packer *k, uint8_t byte)
 {
-    put(k, &byte, 1);
+    if (k->size < k->room) {
+        k->at[k->size] = byte;
+    }
+    k->size++;
 }
 
 static void put_number(struct packer *k, uint64_t n)
@@ -80,9 +85,9 @@ static void pack(struct packer *k, const struct offset *o, const struct offset *
     }
 }
 
-static size_t pack_all(uint8_t *to, const struct offset *all, int32_t len)
+static size_t pack_all(uint8_t *to, size_t room, const struct offset *all, int32_t len)
 {
-    struct packer k = {.at = to};
+    struct packer k = {.at = to, .room = room};
     struct offset none = {0};
     for (int32_t i = 0; i < len; i++) {
         pack(&k, &all[i], i == 0 ? &none : &all[i - 1], all[0].topic_id);
@@ -98,7 +103,7 @@ static size_t page_bytes(uint32_t size)
 void page_pack(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct offset *all, int32_t len)
 {
     MUSTER_CHECK(len > 0 && len <= OFFSET_PAGE_PLACES);
-    size_t size = pack_all(NULL, all, len);
+    size_t size = pack_all(NULL, 0, all, len);
     MUSTER_CHECK(size <= UINT32_MAX);
     struct offset_page *p = pool_get(pool, page_bytes((uint32_t)size));
     p->topic = topic;
@@ -106,7 +111,7 @@ void page_pack(struct pool *pool, struct offset_page **page, struct topic_name *
     p->size = (uint32_t)size;
     p->count = (uint8_t)len;
     p->topic_id = all[0].topic_id;
-    pack_all(p->data, all, len);
+    pack_all(p->data, size, all, len);
     page_free(pool, *page);
     *page = p;
 }
@@ -122,13 +127,13 @@ void page_free(struct pool *pool, struct offset_page *page)
 
 static uint64_t get_number(const uint8_t **next)
 {
-    uint64_t n = 0;
-    int shift = 0;
-    while ((**next & 0x80) != 0) {
-        n |= (uint64_t)(*(*next)++ & 0x7f) << shift;
-        shift += 7;
+    const uint8_t *at = *next;
+    uint64_t n = *at & 0x7f;
+    for (int shift = 7; (*at++ & 0x80) != 0; shift += 7) {
+        n |= (uint64_t)(*at & 0x7f) << shift;
     }
-    return n | (uint64_t) * (*next)++ << shift;
+    *next = at;
+    return n;
 }
 
 static uint64_t get_signed(const uint8_t **next)
@@ -149,7 +154,7 @@ const uint8_t *page_begin(const struct offset_page *p, struct offset *at)
     return p->data;
 }
 
-const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struct offset *at)
+static inline const uint8_t *read_one(const struct offset_page *p, const uint8_t *next, struct offset *at)
 {
     uint8_t has = *next++;
     at->partition = p->first + *next++;
@@ -169,4 +174,106 @@ const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struc
         get(&next, &at->topic_id, sizeof(at->topic_id));
     }
     return next;
+}
+
+const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struct offset *at)
+{
+    return read_one(p, next, at);
+}
+
+void page_seek(const struct offset_page *p, int32_t partition, struct page_place *ret)
+{
+    *ret = (struct page_place){0};
+    if (p == NULL) {
+        return;
+    }
+    struct offset at;
+    const uint8_t *next = page_begin(p, &at);
+    for (ret->begin = ret->end = next; ret->number < p->count; ret->number++) {
+        next = read_one(p, next, &at);
+        if (at.partition >= partition) {
+            break;
+        }
+        ret->begin = ret->end = next;
+        ret->before_clock_ms = at.commit_clock_ms;
+        ret->before_wall_ms = at.commit_wall_ms;
+    }
+    if (ret->number < p->count && at.partition == partition) {
+        ret->found = true;
+        ret->is = at;
+        ret->end = next;
+    }
+}
+
+/* ---- changing -------------------------------------------------------------------------------------------------------------- */
+
+/* All of them, written anew. with NULL: the one there goes. */
+static void rewrite(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct page_place *place,
+                    const struct offset *with)
+{
+    struct offset all[OFFSET_PAGE_PLACES + 1], last;
+    int32_t len = 0, count = *page == NULL ? 0 : (*page)->count;
+    const uint8_t *next = *page == NULL ? NULL : page_begin(*page, &last);
+    for (int32_t i = 0; i < count; i++) {
+        next = page_read(*page, next, &last);
+        if (i == place->number && with != NULL) {
+            all[len++] = *with;
+        }
+        if (i != place->number || !place->found) {
+            all[len++] = last;
+        }
+    }
+    if (place->number == count && with != NULL) {
+        all[len++] = *with;
+    }
+    page_pack(pool, page, topic, all, len);
+}
+
+/* The page with other bytes from `from` up to `to`. */
+static void exchange(struct pool *pool, struct offset_page **page, const uint8_t *from, const uint8_t *to, const uint8_t *bytes, size_t len)
+{
+    struct offset_page *old = *page, *p = old;
+    size_t before = (size_t)(from - old->data), behind = old->size - (size_t)(to - old->data);
+    if (before + len + behind != old->size) {
+        p = pool_get(pool, page_bytes((uint32_t)(before + len + behind)));
+        memcpy(p, old, page_bytes((uint32_t)before)); /* not as a structure, which may be longer than a page of few bytes */
+        p->size = (uint32_t)(before + len + behind);
+        memcpy(p->data + before + len, to, behind);
+        page_free(pool, old);
+        *page = p;
+    }
+    memcpy(p->data + before, bytes, len);
+}
+
+void page_put(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct page_place *place,
+              const struct offset *with)
+{
+    struct offset_page *p = *page;
+    if (p == NULL || (place->number == 0 && !uuid_eq(with->topic_id, p->topic_id))) {
+        rewrite(pool, page, topic, place, with);
+        return;
+    }
+    uint8_t bytes[EXCHANGE_BYTES];
+    struct packer k = {.at = bytes, .room = sizeof(bytes)};
+    struct offset before = {.commit_clock_ms = place->before_clock_ms, .commit_wall_ms = place->before_wall_ms};
+    struct offset after = place->found ? place->is : before;
+    const uint8_t *rest = place->end;
+    pack(&k, with, &before, p->topic_id);
+    if (place->number + place->found <
+        p->count) { /* what comes behind it tells its times from the new one's; the others stay as they are */
+        rest = read_one(p, place->end, &after);
+        pack(&k, &after, with, p->topic_id);
+    }
+    if (k.size > sizeof(bytes)) {
+        rewrite(pool, page, topic, place, with);
+        return;
+    }
+    p->count = (uint8_t)(p->count + !place->found);
+    exchange(pool, page, place->begin, rest, bytes, k.size);
+}
+
+void page_drop(struct pool *pool, struct offset_page **page, const struct page_place *place)
+{
+    MUSTER_CHECK(place->found && (*page)->count > 1);
+    rewrite(pool, page, (*page)->topic, place, NULL);
 }

@@ -30,6 +30,22 @@ static inline int32_t page_first(int32_t partition)
 const uint8_t *page_begin(const struct offset_page *p, struct offset *at);
 const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struct offset *at);
 
+/* Where one offset of a page stands, or belongs. */
+struct page_place {
+    int32_t number; /* how many stand before it */
+    bool found;
+    struct offset is;           /* it, when found */
+    const uint8_t *begin, *end; /* its bytes; none where it is not */
+    int64_t before_clock_ms, before_wall_ms;
+};
+/* p NULL: there is no page yet. */
+void page_seek(const struct offset_page *p, int32_t partition, struct page_place *ret);
+/* Puts an offset where page_seek() found its place; *page NULL: into a page of its own. Its metadata may be those of the page. */
+void page_put(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct page_place *place,
+              const struct offset *with);
+/* Takes the one away that was found, which is not the only one. */
+void page_drop(struct pool *pool, struct offset_page **page, const struct page_place *place);
+
 /* Puts a page with those `len` offsets, of one range and in order, in the place of *page (NULL: of none). Their metadata may be those of the old page. */
 void page_pack(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct offset *all, int32_t len);
 void page_free(struct pool *pool, struct offset_page *page);

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { VALUE_ROOM_BYTES = 512 }; /* for the record of an offset with short metadata */
+
 /* ---- topic names: one copy a set ------------------------------------------------------------------------------------------ */
 
 static int topic_name_order(const struct topic_name *a, const struct topic_name *b)
@@ -148,15 +150,10 @@ bool offsets_find(const struct group *g, struct str topic, int32_t partition, st
     if (!found) {
         return false;
     }
-    const struct offset_page *p = pages_of(g)[at];
-    const uint8_t *next = page_begin(p, ret);
-    for (int32_t i = 0; i < p->count; i++) {
-        next = page_read(p, next, ret);
-        if (ret->partition >= partition) {
-            return ret->partition == partition;
-        }
-    }
-    return false;
+    struct page_place place;
+    page_seek(pages_of(g)[at], partition, &place);
+    *ret = place.is;
+    return place.found;
 }
 
 bool offsets_after(const struct group *g, struct str topic, int32_t partition, struct offset *ret)
@@ -170,6 +167,29 @@ bool offsets_after(const struct group *g, struct str topic, int32_t partition, s
         }
     }
     return false;
+}
+
+/* ---- records --------------------------------------------------------------------------------------------------------------- */
+
+static struct offset_commit_value value_of(const struct offset *o)
+{
+    struct offset_commit_value value;
+    wire_init(&wire_offset_commit_value, &value);
+    value.offset = o->offset;
+    value.leader_epoch = o->leader_epoch;
+    value.metadata = o->metadata;
+    value.commit_timestamp = o->commit_wall_ms;
+    value.topic_id = o->topic_id;
+    value.commit_clock_ms = o->commit_clock_ms;
+    value.expire_clock_ms = o->expire_clock_ms;
+    return value;
+}
+
+struct record offsets_record(const struct group *g, const struct offset *o, struct arena *arena)
+{
+    struct offset_commit_key key = {.group = g->id, .topic = o->topic->name, .partition = o->partition};
+    struct offset_commit_value value = value_of(o);
+    return wire_record_encode(RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, &value, arena);
 }
 
 /* ---- changing -------------------------------------------------------------------------------------------------------------- */
@@ -186,59 +206,29 @@ void offsets_free(struct group_set *set, struct group *g)
     g->offset_count = 0;
 }
 
-/* The page of one that comes, goes or changes, unpacked. */
-struct opened {
-    struct offset all[OFFSET_PAGE_PLACES];
-    int32_t len;
-    int32_t at; /* of the one that it is about, or its place */
-    bool found;
-};
-
-static void page_open(const struct offset_page *p, int32_t partition, struct opened *ret)
-{
-    ret->len = p == NULL ? 0 : p->count;
-    ret->at = 0;
-    struct offset last;
-    const uint8_t *next = p == NULL ? NULL : page_begin(p, &last);
-    for (int32_t i = 0; i < ret->len; i++) {
-        next = page_read(p, next, &last);
-        ret->all[i] = last;
-        ret->at += last.partition < partition ? 1 : 0;
-    }
-    ret->found = ret->at < ret->len && ret->all[ret->at].partition == partition;
-}
-
-static void opened_remove(struct opened *o)
-{
-    o->len--;
-    memmove(&o->all[o->at], &o->all[o->at + 1], (size_t)(o->len - o->at) * sizeof(struct offset));
-}
-
-static void opened_put(struct opened *o, const struct offset *with)
-{
-    if (!o->found) {
-        memmove(&o->all[o->at + 1], &o->all[o->at], (size_t)(o->len - o->at) * sizeof(struct offset));
-        o->len++;
-    }
-    o->all[o->at] = *with;
-}
-
 static void count(struct group_set *set, struct group *g, int32_t difference)
 {
     g->offset_count += difference;
     set->counts.offsets += difference;
 }
 
-/* What the one that it is about adds to the state hash: that of the record which made it, since that very record is what it is written as. */
-static uint64_t opened_hash(const struct apply_context *c, const struct group *g, struct topic_name *topic, const struct opened *o)
+/* What the offset there adds to the state hash: that of the record which made it, since that very record is what it is written as. Its key is that of the record
+ * which takes its place. */
+static uint64_t hash_of_place(const struct apply_context *c, const struct page_place *place)
 {
-    if (!o->found) {
+    if (!place->found) {
         return 0;
     }
+    struct offset_commit_value value = value_of(&place->is);
+    uint8_t room[VALUE_ROOM_BYTES];
     struct arena_mark before = arena_here(c->scratch);
-    struct offset one = o->all[o->at];
-    one.topic = topic;
-    uint64_t hash = record_hash(offsets_record(g, &one, c->scratch));
+    size_t size = wire_record_write_value(RECORD_OFFSET_COMMIT, OFFSETS_VALUE_VERSION, &value, room, sizeof(room));
+    uint8_t *bytes = room;
+    if (size > sizeof(room)) {
+        bytes = arena_get(c->scratch, size);
+        wire_record_write_value(RECORD_OFFSET_COMMIT, OFFSETS_VALUE_VERSION, &value, bytes, size);
+    }
+    uint64_t hash = record_value_hash(c->key_hash, (struct bytes){bytes, (int32_t)size});
     arena_rewind(c->scratch, before);
     return hash;
 }
@@ -252,18 +242,17 @@ static void forget(const struct apply_context *c, const struct offset_commit_key
         return;
     }
     struct offset_page **page = &pages_of(g)[at];
-    struct opened o;
-    page_open(*page, key->partition, &o);
-    if (!o.found) {
+    struct page_place place;
+    page_seek(*page, key->partition, &place);
+    if (!place.found) {
         return;
     }
-    group_hash_replace(c->set, opened_hash(c, g, (*page)->topic, &o), 0);
-    opened_remove(&o);
+    group_hash_replace(c->set, hash_of_place(c, &place), 0);
     count(c->set, g, -1);
-    if (o.len == 0) {
+    if ((*page)->count == 1) {
         page_remove(c->set, g, at);
     } else {
-        page_pack(c->set->pool, page, (*page)->topic, o.all, o.len);
+        page_drop(c->set->pool, page, &place);
     }
 }
 
@@ -277,9 +266,9 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
     }
     struct offset_page **page = &pages_of(g)[at];
     struct topic_name *topic = paged ? (*page)->topic : topic_name_take(c->set, key->topic);
-    struct opened o;
-    page_open(*page, key->partition, &o);
-    group_hash_replace(c->set, opened_hash(c, g, topic, &o), c->record_hash);
+    struct page_place place;
+    page_seek(*page, key->partition, &place);
+    group_hash_replace(c->set, hash_of_place(c, &place), c->record_hash);
     struct offset with = {.partition = key->partition,
                           .leader_epoch = value->leader_epoch,
                           .offset = value->offset,
@@ -288,9 +277,8 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
                           .expire_clock_ms = value->expire_clock_ms,
                           .topic_id = value->topic_id,
                           .metadata = value->metadata};
-    count(c->set, g, o.found ? 0 : 1);
-    opened_put(&o, &with);
-    page_pack(c->set->pool, page, topic, o.all, o.len);
+    count(c->set, g, place.found ? 0 : 1);
+    page_put(c->set->pool, page, topic, &place, &with);
 }
 
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
@@ -302,22 +290,7 @@ void offsets_apply_commit(const struct apply_context *c, const struct offset_com
     }
 }
 
-/* ---- records --------------------------------------------------------------------------------------------------------------- */
-
-struct record offsets_record(const struct group *g, const struct offset *o, struct arena *arena)
-{
-    struct offset_commit_key key = {.group = g->id, .topic = o->topic->name, .partition = o->partition};
-    struct offset_commit_value value;
-    wire_init(&wire_offset_commit_value, &value);
-    value.offset = o->offset;
-    value.leader_epoch = o->leader_epoch;
-    value.metadata = o->metadata;
-    value.commit_timestamp = o->commit_wall_ms;
-    value.topic_id = o->topic_id;
-    value.commit_clock_ms = o->commit_clock_ms;
-    value.expire_clock_ms = o->expire_clock_ms;
-    return wire_record_encode(RECORD_OFFSET_COMMIT, &key, OFFSETS_VALUE_VERSION, &value, arena);
-}
+/* ---- what others ask -------------------------------------------------------------------------------------------------------- */
 
 void offsets_write_tombstone(struct decision *d, const struct offset *o)
 {

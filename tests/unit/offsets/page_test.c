@@ -75,6 +75,57 @@ void test_page(void **state)
     assert_int_equal(pool.bytes, 0);
 }
 
+/* What changes in a page of its own goes into the bytes that are there; they are those that packing all anew would have made. */
+void test_page_changes(void **state)
+{
+    (void)state;
+    static char lengthy[700];
+    memset(lengthy, 'm', sizeof(lengthy));
+    struct pool pool = {0}, other = {0};
+    struct topic_name topic = {.name = STR("t")};
+    struct prng r;
+    prng_seed(&r, 13);
+    struct offset all[OFFSET_PAGE_PLACES];
+    bool there[OFFSET_PAGE_PLACES] = {false};
+    struct offset_page *page = NULL, *anew = NULL;
+    int32_t count = 0;
+    for (int round = 0; round < 20000; round++) {
+        int32_t at = (int32_t)prng_below(&r, OFFSET_PAGE_PLACES), len = 0;
+        struct offset packed[OFFSET_PAGE_PLACES], with = any_offset(&r, 32 + at);
+        struct page_place place;
+        if (prng_below(&r, 50) == 0) {
+            with.metadata = (struct str){lengthy, (int32_t)sizeof(lengthy)};
+        }
+        page_seek(page, with.partition, &place);
+        assert_int_equal(place.found, there[at]);
+        if (place.found) {
+            assert_same(&place.is, &all[at]);
+        }
+        if (there[at] && count > 1 && prng_below(&r, 2) == 0) {
+            page_drop(&pool, &page, &place);
+            there[at] = false;
+            count--;
+        } else {
+            page_put(&pool, &page, &topic, &place, &with);
+            all[at] = with;
+            count += !there[at];
+            there[at] = true;
+        }
+        for (int32_t i = 0; i < OFFSET_PAGE_PLACES; i++) {
+            if (there[i]) {
+                packed[len++] = all[i];
+            }
+        }
+        page_pack(&other, &anew, &topic, packed, len);
+        assert_int_equal(page->size, anew->size);
+        assert_memory_equal(page, anew, offsetof(struct offset_page, data) + anew->size);
+        assert_int_equal(pool.bytes, other.bytes);
+    }
+    page_free(&pool, page);
+    page_free(&other, anew);
+    assert_int_equal(pool.bytes, 0);
+}
+
 /* ---- many of them ---------------------------------------------------------------------------------------------------------- */
 
 enum { TOPICS = 3, PARTITIONS = 100, STEPS = 20000 };
@@ -100,8 +151,11 @@ static void apply(struct group_set *set, struct str topic, const struct offset *
                                         .topic_id = o->topic_id,
                                         .commit_clock_ms = o->commit_clock_ms,
                                         .expire_clock_ms = o->expire_clock_ms};
-    uint64_t hash = removes ? 0 : record_hash(offsets_record(&in, &named, arena));
-    struct apply_context c = {.set = set, .record_hash = hash, .scratch = arena};
+    struct record record = offsets_record(&in, &named, arena);
+    struct apply_context c = {.set = set,
+                              .key_hash = hash_bytes(record.key.ptr, (size_t)record.key.len, 0),
+                              .record_hash = removes ? 0 : record_hash(record),
+                              .scratch = arena};
     offsets_apply_commit(&c, &key, removes ? NULL : &value);
     arena_clear(arena);
 }

@@ -18,6 +18,7 @@
     X(test_versions)                                                                                                                       \
     X(test_memory)                                                                                                                         \
     X(test_page)                                                                                                                           \
+    X(test_page_changes)                                                                                                                   \
     X(test_pages)                                                                                                                          \
     X(test_fetch_forms)                                                                                                                    \
     X(test_fetch_unknown_group)                                                                                                            \
