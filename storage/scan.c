@@ -37,6 +37,7 @@ struct scan {
     size_t bad_count;
     bool live_damage;           /* of what a node needs to start */
     struct segment_info *infos; /* of the walks, when somebody chooses among them */
+    struct buf spare;           /* memory for the next segment */
     int result;                 /* the worst so far: OK, TRUNCATED, CORRUPT */
 };
 
@@ -432,11 +433,12 @@ static int scan_segments(struct scan *s)
             before = NULL;
             continue;
         }
+        w->data = s->spare;
         int rc = load_segment(s, w, before);
         if (rc >= 0) {
             rc = scan_segment(s, w, i + 1 == s->walk_count);
         }
-        store_walk_unload(w);
+        store_walk_unload(w, &s->spare);
         bool gap = rc == MUSTER_E_CORRUPT && is_past(w);
         if (rc < 0 && !gap) {
             s->live_damage = true;
@@ -492,6 +494,7 @@ int store_scan(const struct store_port *port, const struct store_visit *visit, s
         rc = check_relied_on(&s);
     }
     close_walks(&s);
+    buf_fini(&s.spare);
     free(s.shards);
     free(s.bad);
     report->only_past = s.result == MUSTER_E_CORRUPT && !s.live_damage;

@@ -80,9 +80,11 @@ int store_walk_peek(const struct walk *w, const struct store_port *port, struct 
     return rc;
 }
 
-void store_walk_unload(struct walk *w)
+void store_walk_unload(struct walk *w, struct buf *ret_memory)
 {
-    buf_fini(&w->data);
+    *ret_memory = w->data;
+    buf_clear(ret_memory);
+    buf_init(&w->data, 0);
 }
 
 void store_walk_close(struct walk *w, const struct store_port *port)

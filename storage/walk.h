@@ -39,7 +39,8 @@ int store_walk_load(struct walk *w, const struct store_port *port);
 /* Its header and the body of its first batch, the checkpoints, at the end of out, and nothing more. CORRUPT, VERSION, IO, LIMIT. */
 int store_walk_peek(const struct walk *w, const struct store_port *port, struct segment_header *ret_header, struct batch_header *ret_first,
                     struct buf *out);
-void store_walk_unload(struct walk *w); /* gives the memory back; the header, the sequence and the last batch's header stay */
+/* Gives the memory back, to be another's data before it is loaded; the header, the sequence and the last batch's header stay. */
+void store_walk_unload(struct walk *w, struct buf *ret_memory);
 void store_walk_close(struct walk *w, const struct store_port *port);
 enum walk_step store_walk_next(struct walk *w, struct walk_batch *ret);
 /* Reads again what follows the last good batch: 1 it has changed, 0 it has not, or an error. For files that grow while they are read. */

@@ -195,6 +195,8 @@ struct log_folder {
 };
 /* CLI_OK or an exit code, said. The folder is opened for reading only. */
 int log_folder_open(struct cli *cli, const char *dir, struct log_folder *ret);
+/* Saves the first pass of the scans that follow, up to the next log_folder_scope(): of no entry they say that it was erased. */
+void log_folder_as_written(struct log_folder *f);
 /* What --data names, or, without it, the log files of a live node, read through it (log_remote.c). */
 int log_source_open(struct cli *cli, struct log_folder *ret);
 struct log_remote;
@@ -224,7 +226,11 @@ int log_folder_judge(struct cli *cli, struct log_folder *f, int scanned);
 int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter);
 int log_stat_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t top);
 int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard);
+/* The entry of that index, as the folder of that name has it. */
+void log_show_entry(struct cli *cli, struct log_folder *f, const char *name, uint32_t shard, uint64_t index);
 int log_verify_folder(struct cli *cli, struct log_folder *f);
+/* Both, and whether they make the same states. */
+int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name);
 int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, const struct log_moment *at);
 
 /* ---- the log applied again (log_replay.c) ---- */
@@ -240,10 +246,12 @@ struct log_wish {
     uint32_t shard;
     uint64_t at; /* the last entry that counts; UINT64_MAX: all there is */
 };
-/* The wished shards, each from the nearest snapshot on, reading only what that takes; wishes NULL: all shards from the oldest entry that can be applied, every snapshot
- * on the way compared. The code of what went wrong, said. Freed by the caller in any case. */
+/* The wished shards, each from the nearest snapshot on, reading only what that takes. The code of what went wrong, said. Freed by the caller in any case. */
 struct log_replay;
 struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code);
+/* All shards from the oldest entry that can be applied, every snapshot on the way compared. states NULL, or it gets the hash of every state. */
+struct log_states;
+struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, struct log_states *states, int *ret_code);
 /* By number of shard, those without a state left out; borrowed. */
 const struct log_shard *log_replay_shards(const struct log_replay *r, size_t *ret_count);
 const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t shard); /* NULL: nothing of it is there */
@@ -253,6 +261,24 @@ void log_replay_free(struct log_replay *r);
  * A shard whose kept log begins later has its entry 0, *ret_begins says when. 0, or a code of store_scan. */
 int log_find_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, uint64_t **ret_at, size_t *ret_count, int64_t *ret_begins_ms);
 uint32_t log_shard_of_group(struct str group, uint32_t shard_count);
+
+/* The states that a log makes (log_states.c): of each shard their hashes by index, ascending. */
+struct log_states {
+    struct log_states_shard {
+        struct log_state_mark {
+            uint64_t index, hash;
+        } * v;
+        size_t count, cap;
+    } * shards;
+    uint32_t shard_count;
+};
+void log_states_init(struct log_states *states, uint32_t shard_count);
+void log_states_fini(struct log_states *states);
+void log_states_note(struct log_states *states, uint32_t shard, uint64_t index,
+                     uint64_t hash); /* what was noted of it and of later ones is void */
+/* Where the states of two logs begin to differ, shown and told. CLI_OK, CLI_FAILED; `ret` NULL: as a table, else as JSON. */
+int log_states_compare(struct cli *cli, const struct log_states *states, struct log_folder *const *folders, const char *const *names,
+                       json_t **ret);
 
 /* Every shard as the log makes it. Shards of which nothing is there are left out. Calls `found` once, and only when the code is CLI_OK or CLI_TORN; what it gets is
  * borrowed. */

@@ -126,13 +126,12 @@ static void show_one(void *ctx, const struct log_item *item)
     }
 }
 
-static void show_difference(struct cli *cli, struct log_folder *f, const char *name, const struct finding *finding)
+void log_show_entry(struct cli *cli, struct log_folder *f, const char *name, uint32_t shard, uint64_t index)
 {
     const struct log_filter filter = {.group = STR_NULL, .type = STR_NULL, .shard = -1, .to = INT64_MAX, .all = true};
-    struct one_entry one = {.shard = finding->shard, .index = finding->differs};
+    struct one_entry one = {.shard = shard, .index = index};
     log_printer_init(&one.printer, cli, &filter);
-    fprintf(cli->out, "\nshard %" PRIu32 ", entry %" PRIu64 " of %.*s:\n", finding->shard, finding->differs,
-            STR_ARG(out_text(str_of(name), &cli->arena)));
+    fprintf(cli->out, "\nshard %" PRIu32 ", entry %" PRIu64 " of %.*s:\n", shard, index, STR_ARG(out_text(str_of(name), &cli->arena)));
     (void)log_folder_scan(f, show_one, NULL, NULL, &one);
     log_printer_fini(&one.printer);
 }
@@ -179,8 +178,8 @@ int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, 
     print_findings(cli, findings, count);
     for (size_t i = 0; i < count && !cli->json; i++) {
         if (findings[i].differs != 0) {
-            show_difference(cli, a, a_name, &findings[i]);
-            show_difference(cli, b, b_name, &findings[i]);
+            log_show_entry(cli, a, a_name, findings[i].shard, findings[i].differs);
+            log_show_entry(cli, b, b_name, findings[i].shard, findings[i].differs);
         }
     }
     if (different > 0 && code < CLI_CORRUPT) {

@@ -127,6 +127,12 @@ void log_folder_scope(struct log_folder *f,
     f->scope.ctx = ctx;
 }
 
+void log_folder_as_written(struct log_folder *f)
+{
+    forget_erased(f);
+    f->marked = true;
+}
+
 /* ---- open ---- */
 
 /* Nothing is read but where each segment begins. */

@@ -1,7 +1,10 @@
 /* log_replay.c: the log applied again, by the library that the nodes run, to see what state it makes.
  *
- * Shards know nothing of each other: entries are gathered, and then applied by several threads, each shard by one of them and in its order. All reading is done by the caller's
- * thread. */
+ * Shards know nothing of each other: entries are gathered, and then applied by several threads, each shard by one of them and in its order. The caller's thread reads on
+ * meanwhile, and waits for them wherever it looks at a state itself.
+ *
+ * Which entries were erased by later ones is known for sure only after the whole log was read. A log without such, and in which nothing is wrong, is verified in one pass: entries are
+ * applied as they come, and taken back while they still wait. Where that does not do, or something is wrong, all begins again and goes by the book. */
 #include "log_explain.h"
 #include "out.h"
 
@@ -13,23 +16,34 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 16, GATHER_BYTES = 16 << 20, THREADS_WORTH_BYTES = 1 << 20 };
+enum { THREADS_MAX = 16, GATHER_BYTES = 8 << 20 };
 
 struct replay_shard {
     struct pool pool;
     struct arena scratch;
     struct log_shard is; /* set NULL: nothing of the shard was seen */
     uint64_t gathered;   /* the newest entry that is applied or waits for it */
+    uint64_t newest;     /* that was read */
     uint64_t at;         /* stop behind this index; 0: it is not wished for */
     uint64_t compared;
     bool ended; /* at the index asked for, or it cannot go on */
 };
 struct gathered {
-    struct replay_shard *shard;
+    struct replay_shard *shard; /* NULL: it was taken back */
     uint64_t index;
     uint8_t kind;
     size_t offset; /* of the payload in bytes */
     int32_t len;
+};
+struct batch {
+    struct buf bytes; /* payloads */
+    struct gathered *entries;
+    size_t count, cap;
+};
+struct part { /* of a batch: the shards of one thread */
+    struct log_replay *replay;
+    size_t number, of;
+    pthread_t thread;
 };
 struct snapshot_seen {
     uint32_t shard;
@@ -47,13 +61,15 @@ struct log_replay {
     size_t found_count;
     struct snapshot_seen *snapshots;
     size_t snapshot_count, snapshot_cap;
-    struct buf bytes; /* payloads of the entries that wait */
-    struct gathered *entries;
-    size_t entry_count, entry_cap;
-    size_t threads;
+    struct batch waiting, running;
+    size_t threads, part_count; /* that may run, that do */
+    struct part parts[THREADS_MAX];
+    bool hasty;              /* the pass that begins again when it is not sure */
+    bool unsure;             /* it has to */
     pthread_mutex_t telling; /* what is wrong */
     int code;
     struct log_explain explain;
+    struct log_states *states; /* NULL: nobody asked */
 };
 
 static struct replay_shard *shard_of(struct log_replay *r, uint32_t shard)
@@ -81,6 +97,10 @@ static struct group_set *set_of(struct replay_shard *s)
 
 static void wrong(struct log_replay *r, uint32_t shard, uint64_t index, const char *what)
 {
+    if (r->hasty) {
+        r->unsure = true;
+        return;
+    }
     fflush(r->cli->out);
     r->code = cli_fail(r->cli, CLI_CORRUPT, "shard %" PRIu32 ", index %" PRIu64 ": %s", shard, index, what);
 }
@@ -157,6 +177,9 @@ static int restore_behind(struct log_replay *r, struct replay_shard *s, uint64_t
 /* Where a snapshot was taken, its hash has to be that of the state. */
 static void compare(struct log_replay *r, struct replay_shard *s)
 {
+    if (r->states != NULL) {
+        log_states_note(r->states, s->is.shard, s->is.index, group_set_hash(s->is.set));
+    }
     for (size_t i = 0; i < r->snapshot_count; i++) {
         struct snapshot_seen *seen = &r->snapshots[i];
         if (seen->shard != s->is.shard || seen->index != s->is.index || seen->compared) {
@@ -167,7 +190,9 @@ static void compare(struct log_replay *r, struct replay_shard *s)
         if (group_set_hash(s->is.set) != seen->hash) {
             MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
             wrong(r, s->is.shard, seen->index, "the state does not have the hash that the snapshot carries");
-            log_explain_compare(&r->explain, r->cli, r->folder, s->is.shard, seen->index, s->is.set);
+            if (!r->hasty) {
+                log_explain_compare(&r->explain, r->cli, r->folder, s->is.shard, seen->index, s->is.set);
+            }
             MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
         }
     }
@@ -205,7 +230,7 @@ static void apply(struct log_replay *r, const struct gathered *e)
 {
     struct replay_shard *s = e->shard;
     const char *why = NULL;
-    struct bytes payload = {r->bytes.ptr + e->offset, e->len};
+    struct bytes payload = {r->running.bytes.ptr + e->offset, e->len};
     struct log_item item = {.kind = e->kind, .payload = payload};
     int64_t clock_ms;
     if (s->ended) {
@@ -227,55 +252,87 @@ static void apply(struct log_replay *r, const struct gathered *e)
 
 /* ---- threads ---- */
 
-struct part {
-    struct log_replay *replay;
-    size_t number, of;
-    pthread_t thread;
-};
-
 static void *apply_part(void *arg)
 {
     const struct part *p = arg;
-    for (size_t i = 0; i < p->replay->entry_count; i++) {
-        const struct gathered *e = &p->replay->entries[i];
-        if (e->shard->is.shard % p->of == p->number) {
+    const struct batch *b = &p->replay->running;
+    for (size_t i = 0; i < b->count; i++) {
+        const struct gathered *e = &b->entries[i];
+        if (e->shard != NULL && e->shard->is.shard % p->of == p->number) {
             apply(p->replay, e);
         }
     }
     return NULL;
 }
 
+/* Until nothing runs. */
+static void wait_for_parts(struct log_replay *r)
+{
+    for (size_t i = 0; i < r->part_count; i++) {
+        MUSTER_CHECK(pthread_join(r->parts[i].thread, NULL) == 0);
+    }
+    r->part_count = 0;
+}
+
+/* What waits runs, after what runs. */
+static void run_waiting(struct log_replay *r)
+{
+    wait_for_parts(r);
+    struct batch done = r->running;
+    r->running = r->waiting;
+    done.count = 0;
+    buf_clear(&done.bytes);
+    r->waiting = done;
+    r->part_count = r->threads;
+    for (size_t i = 0; i < r->part_count; i++) {
+        r->parts[i] = (struct part){.replay = r, .number = i, .of = r->part_count};
+        MUSTER_CHECK(pthread_create(&r->parts[i].thread, NULL, apply_part, &r->parts[i]) == 0);
+    }
+}
+
 /* Everything that waits is applied when it returns. */
 static void apply_gathered(struct log_replay *r)
 {
-    struct part parts[THREADS_MAX];
-    size_t count = r->bytes.len < THREADS_WORTH_BYTES ? 1 : r->threads;
-    for (size_t i = 0; i < count; i++) {
-        parts[i] = (struct part){.replay = r, .number = i, .of = count};
-        MUSTER_CHECK(i == 0 || pthread_create(&parts[i].thread, NULL, apply_part, &parts[i]) == 0);
+    if (r->waiting.count > 0) {
+        run_waiting(r);
     }
-    apply_part(&parts[0]);
-    for (size_t i = 1; i < count; i++) {
-        MUSTER_CHECK(pthread_join(parts[i].thread, NULL) == 0);
-    }
-    r->entry_count = 0;
-    buf_clear(&r->bytes);
+    wait_for_parts(r);
 }
 
 static void gather(struct log_replay *r, struct replay_shard *s, const struct log_item *item)
 {
-    if (r->entry_count == r->entry_cap) {
-        r->entry_cap = r->entry_cap > 0 ? r->entry_cap * 2 : 1024;
-        r->entries = reallocarray(r->entries, r->entry_cap, sizeof(*r->entries));
-        MUSTER_CHECK(r->entries != NULL);
+    struct batch *b = &r->waiting;
+    if (b->count == b->cap) {
+        b->cap = b->cap > 0 ? b->cap * 2 : 1024;
+        b->entries = reallocarray(b->entries, b->cap, sizeof(*b->entries));
+        MUSTER_CHECK(b->entries != NULL);
     }
     int32_t len = item->payload.len > 0 ? item->payload.len : 0;
-    r->entries[r->entry_count++] = (struct gathered){s, item->index, item->kind, r->bytes.len, len};
-    MUSTER_CHECK(buf_put(&r->bytes, item->payload.ptr, (size_t)len) == 0);
+    b->entries[b->count++] = (struct gathered){s, item->index, item->kind, b->bytes.len, len};
+    MUSTER_CHECK(buf_put(&b->bytes, item->payload.ptr, (size_t)len) == 0);
     s->gathered = item->index;
-    if (r->bytes.len >= GATHER_BYTES) {
-        apply_gathered(r);
+    if (b->bytes.len >= GATHER_BYTES) {
+        run_waiting(r);
     }
+}
+
+/* The shard's entries from the index on, which another one replaces. */
+static void take_back(struct log_replay *r, struct replay_shard *s, uint64_t index)
+{
+    struct batch *b = &r->waiting;
+    if (s->gathered < index) {
+        return;
+    }
+    wait_for_parts(r);
+    if (s->is.index >= index) {
+        r->unsure = true;
+        return;
+    }
+    for (size_t i = b->count; i > 0; i--) {
+        struct gathered *e = &b->entries[i - 1];
+        e->shard = e->shard == s && e->index >= index ? NULL : e->shard;
+    }
+    s->gathered = index - 1;
 }
 
 static size_t threads_to_use(void)
@@ -291,7 +348,11 @@ static void replay_item(void *ctx, const struct log_item *item)
     struct log_replay *r = ctx;
     note_term(r, item->shard, item->term);
     struct replay_shard *s = shard_of(r, item->shard);
-    if (item->erased || s->ended || item->index > s->at || item->index <= s->gathered) {
+    if (r->hasty && item->index <= s->newest) {
+        take_back(r, s, item->index);
+    }
+    s->newest = item->index;
+    if (item->erased || item->index > s->at || item->index <= s->gathered) {
         return;
     }
     if (item->index > s->gathered + 1 || s->is.set == NULL) {
@@ -310,10 +371,18 @@ static void replay_state(void *ctx, const struct store_record *record)
     note_term(r, record->shard, record->term);
     bool jumps = record->kind == STORE_SNAPSHOT && record->entry_type == 1;
     struct replay_shard *s = shard_of(r, record->shard);
-    if (jumps && record->index <= s->at && s->gathered < record->index) {
-        apply_gathered(r);
+    if (!jumps) {
+        return;
     }
-    if (jumps && record->index <= s->at && !s->ended && s->is.index < record->index) {
+    if (r->hasty && record->index < s->newest) {
+        take_back(r, s, record->index + 1);
+    }
+    s->newest = record->index;
+    if (record->index > s->at) {
+        return;
+    }
+    apply_gathered(r);
+    if (!s->ended && s->is.index < record->index) {
         (void)reach(r, s, record->index + 1);
     }
 }
@@ -387,25 +456,58 @@ static void collect(struct log_replay *r)
     }
 }
 
-struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code)
+static struct log_replay *replay_new(struct cli *cli, struct log_folder *f, struct log_states *states)
 {
     struct log_replay *r = calloc(1, sizeof(*r));
     MUSTER_CHECK(r != NULL);
-    *r = (struct log_replay){.cli = cli, .folder = f, .nearest = wishes != NULL};
-    buf_init(&r->bytes, 0);
+    *r = (struct log_replay){.cli = cli, .folder = f, .states = states};
+    buf_init(&r->waiting.bytes, 0);
+    buf_init(&r->running.bytes, 0);
     r->threads = threads_to_use();
     MUSTER_CHECK(pthread_mutex_init(&r->telling, NULL) == 0);
-    if (r->nearest) {
-        begin_with_nearest(r, wishes, count);
-    }
-    int scanned = log_folder_scan(f, replay_item, replay_state, r->nearest ? NULL : note_snapshot, r);
+    return r;
+}
+
+static int replay_all(struct log_replay *r)
+{
+    int scanned = log_folder_scan(r->folder, replay_item, replay_state, r->nearest ? NULL : note_snapshot, r);
     apply_gathered(r);
     replay_rest(r);
-    int judged = log_folder_judge(cli, f, scanned);
-    log_explain_blame(&r->explain, cli, f);
-    log_folder_scope(f, NULL, NULL);
+    return scanned;
+}
+
+/* What is wrong is told, and the code is that of the worst. */
+static int judge(struct log_replay *r, int scanned)
+{
+    int judged = log_folder_judge(r->cli, r->folder, scanned);
+    log_explain_blame(&r->explain, r->cli, r->folder);
+    log_folder_scope(r->folder, NULL, NULL);
     collect(r);
-    *ret_code = judged == CLI_CORRUPT || r->code == CLI_OK ? judged : r->code;
+    return judged == CLI_CORRUPT || r->code == CLI_OK ? judged : r->code;
+}
+
+struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code)
+{
+    struct log_replay *r = replay_new(cli, f, NULL);
+    r->nearest = true;
+    begin_with_nearest(r, wishes, count);
+    *ret_code = judge(r, replay_all(r));
+    return r;
+}
+
+struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, struct log_states *states, int *ret_code)
+{
+    struct log_replay *r = replay_new(cli, f, states);
+    r->hasty = true;
+    log_folder_as_written(f);
+    int scanned = replay_all(r);
+    if (r->unsure) {
+        log_replay_free(r);
+        log_folder_scope(f, NULL, NULL);
+        r = replay_new(cli, f, states);
+        scanned = replay_all(r);
+    }
+    *ret_code = judge(r, scanned);
     return r;
 }
 
@@ -447,8 +549,10 @@ void log_replay_free(struct log_replay *r)
     free(r->shards);
     free(r->found);
     free(r->snapshots);
-    free(r->entries);
-    buf_fini(&r->bytes);
+    free(r->waiting.entries);
+    free(r->running.entries);
+    buf_fini(&r->waiting.bytes);
+    buf_fini(&r->running.bytes);
     (void)pthread_mutex_destroy(&r->telling);
     free(r);
 }

@@ -8,7 +8,8 @@
 
 #include <inttypes.h>
 
-static void print_verified(struct cli *cli, const struct log_folder *f, const struct log_replay *r)
+/* What was verified: as a table, or, with --json, what it returns. */
+static json_t *show_verified(struct cli *cli, const struct log_folder *f, const struct log_replay *r)
 {
     static const char *const headers[] = {"SHARD", "APPLIED", "ENTRIES", "GROUPS", "MEMBERS", "OFFSETS", "TOPICS", "STATE-HASH"};
     struct table t;
@@ -40,7 +41,7 @@ static void print_verified(struct cli *cli, const struct log_folder *f, const st
                 "\n%" PRIu64 " batches in %" PRIu64 " segments, %" PRIu64 " snapshots; the state agreed with %" PRIu64 " of them\n",
                 f->report.batches, f->report.segments, snapshots, compared);
         json_decref(shards);
-        return;
+        return NULL;
     }
     json_t *document = json_object();
     out_json_set(document, "batches", json_integer((json_int_t)f->report.batches));
@@ -48,16 +49,54 @@ static void print_verified(struct cli *cli, const struct log_folder *f, const st
     out_json_set(document, "snapshots", json_integer((json_int_t)snapshots));
     out_json_set(document, "snapshotsCompared", json_integer((json_int_t)compared));
     out_json_set(document, "shards", shards);
-    out_json_print(document, cli->out);
+    return document;
+}
+
+static int verify_one(struct cli *cli, struct log_folder *f, struct log_states *states, json_t **ret)
+{
+    int code;
+    struct log_replay *r = log_replay_verify(cli, f, states, &code);
+    *ret = show_verified(cli, f, r);
+    log_replay_free(r);
+    return code;
 }
 
 int log_verify_folder(struct cli *cli, struct log_folder *f)
 {
-    int code;
-    struct log_replay *r = log_replay_run(cli, f, NULL, 0, &code);
-    print_verified(cli, f, r);
-    log_replay_free(r);
+    json_t *document;
+    int code = verify_one(cli, f, NULL, &document);
+    if (document != NULL) {
+        out_json_print(document, cli->out);
+    }
     return code;
+}
+
+int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name)
+{
+    struct log_folder *const folders[] = {a, b};
+    const char *const names[] = {a_name, b_name};
+    struct log_states states[2];
+    json_t *documents[2], *compared = NULL;
+    int code = CLI_OK;
+    for (int i = 0; i < 2; i++) {
+        if (!cli->json) {
+            fprintf(cli->out, "%s%.*s:\n", i > 0 ? "\n" : "", STR_ARG(out_text(str_of(names[i]), &cli->arena)));
+        }
+        log_states_init(&states[i], folders[i]->log_shards);
+        int one = verify_one(cli, folders[i], &states[i], &documents[i]);
+        code = one > code ? one : code;
+    }
+    int differ = log_states_compare(cli, states, folders, names, cli->json ? &compared : NULL);
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "data", documents[0]);
+        out_json_set(document, "with", documents[1]);
+        out_json_set(document, "states", compared);
+        out_json_print(document, cli->out);
+    }
+    log_states_fini(&states[0]);
+    log_states_fini(&states[1]);
+    return code != CLI_OK ? code : differ;
 }
 
 static void count_snapshot(void *ctx, const struct store_snapshot_meta *meta)
@@ -85,12 +124,30 @@ static int verify_checksums(struct cli *cli, struct log_folder *f)
     return log_folder_judge(cli, f, scanned);
 }
 
+static int verify_with(struct cli *cli, struct log_folder *f, const char *other)
+{
+    struct log_folder with;
+    const char *name = cli_text(cli, "data");
+    int code = log_folder_open(cli, other, &with);
+    if (code == CLI_OK) {
+        code = log_verify_folders(cli, f, name != NULL ? name : "the live node", &with, other);
+        log_folder_close(&with);
+    }
+    return code;
+}
+
 static int run_verify(struct cli *cli)
 {
     struct log_folder folder;
+    const char *other = cli_text(cli, "with");
+    if (other != NULL && cli_flag(cli, "checksums")) {
+        return cli_fail(cli, CLI_USAGE, "--with compares states, which --checksums does not make");
+    }
     int code = log_source_open(cli, &folder);
     if (code == CLI_OK) {
-        code = cli_flag(cli, "checksums") ? verify_checksums(cli, &folder) : log_verify_folder(cli, &folder);
+        code = cli_flag(cli, "checksums") ? verify_checksums(cli, &folder)
+               : other != NULL            ? verify_with(cli, &folder, other)
+                                          : log_verify_folder(cli, &folder);
         log_folder_close(&folder);
     }
     return code;
@@ -99,6 +156,7 @@ static int run_verify(struct cli *cli)
 static const struct cli_option verify_options[] = {
     OPTION_DATA,
     OPTION_NODE,
+    {"with", "DIR", "the data folder of another node of the cluster: verified too, and whether both make the same states"},
     {"checksums", NULL, "only the checksums: ten times as fast, but entries are not applied and no state is compared"},
 };
 
@@ -111,7 +169,9 @@ const struct cli_command command_log_verify = {
         "Reads every batch and snapshot, applies the entries to an empty state or to the oldest snapshot that they follow, and compares\n"
         "the state's hash with the one each snapshot carries; where they are not the same, the records that differ are told, and the entry "
         "that\n"
-        "wrote each of them last. 'log diff' finds the entry in which two nodes' logs differ.",
+        "wrote each of them last. With --with the states of two nodes are compared at every index that both logs reach, and the first "
+        "entry\n"
+        "behind which they differ is shown. 'log diff' finds the entry in which two nodes' logs differ.",
     .options = verify_options,
     .option_count = COUNT_OF(verify_options),
     .run = run_verify};

@@ -337,6 +337,72 @@ static void tells_the_records_that_differ(void **state)
     run_fini(&r);
 }
 
+/* Nine megabytes of commits to a group of shard 0: more than waits to be applied at once. */
+static void put_much(struct made *m)
+{
+    enum { ENTRIES = 105, RECORDS = 3 };
+    static char metadata[30000];
+    memset(metadata, 'm', sizeof(metadata));
+    for (uint64_t i = 0; i < ENTRIES; i++) {
+        struct made_change e;
+        made_change_init(&e, API_KEY_OFFSET_COMMIT, "commit: taken", "k", (int64_t)i);
+        for (int32_t k = 0; k < RECORDS; k++) {
+            struct offset_commit_key key = {.group = STR("k"), .topic = STR("orders"), .partition = k};
+            struct offset_commit_value value;
+            wire_init(&wire_offset_commit_value, &value);
+            value.offset = (int64_t)i;
+            value.metadata = (struct str){metadata, (int32_t)sizeof(metadata)};
+            made_change_add(&e, wire_record_encode(RECORD_OFFSET_COMMIT, &key, 4, &value, &m->arena));
+        }
+        made_write(m, (struct store_record){.kind = STORE_ENTRY,
+                                            .entry_type = LOG_COMMAND,
+                                            .shard = 0,
+                                            .index = 4 + i,
+                                            .term = 1,
+                                            .payload = wire_encode(&wire_log_entry, 0, &e.v, &m->arena)});
+        arena_clear(&m->arena);
+    }
+}
+
+static void verified_hash(struct made *m, char ret[17])
+{
+    struct run r = verify(m, true);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *shard = json_array_get(json_object_get(document, "shards"), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "appliedIndex")), MADE_LAST);
+    snprintf(ret, 17, "%s", json_string_value(json_object_get(shard, "stateHash")));
+    json_decref(document);
+    run_fini(&r);
+}
+
+/* An entry is erased long after it was read: it has been applied by then, and the state is made again without it. */
+static void takes_back_what_is_erased_late(void **state)
+{
+    struct made *m = *state, story;
+    char hash[17], want[17];
+    made_init(&story);
+    made_story(&story);
+    made_close(&story);
+    verified_hash(&story, want);
+    made_fini(&story);
+    for (uint32_t shard = 0; shard < 2; shard++) {
+        made_write(m, (struct store_record){.kind = STORE_TERM, .shard = shard, .term = 1, .vote = 1});
+        for (uint64_t index = 1; index <= (shard == 0 ? 3 : 5); index++) {
+            made_write(m, made_entry(&m->arena, shard, index, 1));
+        }
+    }
+    put_much(m);
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 2, .vote = 2});
+    for (uint64_t index = 5; index <= MADE_LAST; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 2));
+    }
+    made_snapshot(m, 6, 0, 0);
+    verified_hash(m, hash);
+    assert_string_equal(hash, want);
+}
+
 /* A snapshot and no entries. */
 static void reads_a_snapshot_without_entries(void **state)
 {
@@ -474,6 +540,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_the_records_that_differ, setup, teardown),
+        cmocka_unit_test_setup_teardown(takes_back_what_is_erased_late, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_a_snapshot_without_entries, setup, teardown),
         cmocka_unit_test_setup_teardown(replays_entries_behind_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(goes_on_behind_a_snapshot_from_another_node, setup, teardown),

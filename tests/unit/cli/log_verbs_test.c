@@ -224,6 +224,63 @@ static void the_first_difference_is_shown(void **state)
     made_fini(&other);
 }
 
+/* States are compared behind every entry, and the entry that makes the difference is shown. */
+static void the_first_entry_that_makes_another_state(void **state)
+{
+    struct fixture *f = *state;
+    struct made other;
+    char dir[32];
+    struct run r = run_cli("log", "verify", "--data", f->dir, "--with", f->dir, "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *shard = json_array_get(json_object_get(document, "states"), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "compared")), MADE_LAST);
+    assert_true(json_is_null(json_object_get(shard, "firstDifference")));
+    json_decref(document);
+    run_fini(&r);
+    made_init(&other);
+    made_write(&other, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    for (uint64_t index = 1; index <= 5; index++) {
+        made_write(&other, made_entry(&other.arena, 1, index, 1)); /* its entry 5 commits 99, that of the story 42 */
+    }
+    made_close(&other);
+    made_folder(&other, dir);
+    r = run_cli("log", "verify", "--data", f->dir, "--with", dir, NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "shard 1: the states are the same up to index 4 and differ behind entry 5"));
+    assert_int_equal(count_of(r.out, "offset=42"), 1);
+    assert_int_equal(count_of(r.out, "offset=99"), 1);
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", f->dir, "--with", dir, "--checksums", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
+    made_folder_remove(dir);
+    made_fini(&other);
+}
+
+/* A log that begins with a snapshot of another state: nothing in it is wrong by itself. */
+static void a_wrong_beginning_is_explained(void **state)
+{
+    struct fixture *f = *state;
+    struct made other;
+    char dir[32];
+    made_init(&other);
+    made_snapshot_as(&other, 6, 4);
+    made_close(&other);
+    made_folder(&other, dir);
+    struct run r = run_cli("log", "verify", "--data", dir, NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", f->dir, "--with", dir, NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "shard 1: the states differ at index 6, the first that both logs make"));
+    assert_non_null(strstr(r.err, "the log makes, and the snapshot has not: ClassicGroup GroupId=h"));
+    assert_non_null(strstr(r.err, "was last written by entry 6"));
+    run_fini(&r);
+    made_folder_remove(dir);
+    made_fini(&other);
+}
+
 /* ---- moments ---- */
 
 static void times_as_people_write_them(void **state)
@@ -269,6 +326,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_by_shard_type_group_and_client, setup, teardown),
         cmocka_unit_test_setup_teardown(equal_logs_do_not_differ, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_difference_is_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_first_entry_that_makes_another_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_wrong_beginning_is_explained, setup, teardown),
         cmocka_unit_test(times_as_people_write_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
