@@ -169,18 +169,19 @@ static int alter_part(struct cli *cli, struct client *client, struct offset_chan
     *ret_error = response->error_code;
     if (*ret_error == 0) {
         take_result(part, response);
-    } else if (*ret_error != KAFKA_INVALID_COMMIT_OFFSET_SIZE || how->fence || part->count == 1) {
+    } else if (*ret_error != KAFKA_INVALID_COMMIT_OFFSET_SIZE || part->count == 1) {
         return refused(cli, part->group, how, *ret_error, response->error_message);
     }
     return CLI_OK;
 }
 
-/* What is more than an entry holds goes in parts, smaller ones if need be; but not with members fenced, who would be back for the second one. */
+/* What is more than an entry holds goes in parts, smaller ones if need be. Members are fenced with each: whoever is back before the last one may have begun where that has not been yet, and
+ * is gone again with it, so that behind it nothing is committed of what was before. Whatever goes into one entry is done by one. */
 static int alter(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
 {
     struct change_how next = *how;
     int most = how->fence ? changes->count : PART_MOST;
-    int done = 0;
+    int done = 0, parts = 0;
     while (done < changes->count) {
         struct offset_changes part = {.group = changes->group, .v = changes->v + done};
         part.count = changes->count - done < most ? changes->count - done : most;
@@ -199,7 +200,12 @@ static int alter(struct cli *cli, struct client *client, struct offset_changes *
         }
         changes->fenced += part.fenced;
         done += part.count;
+        parts++;
         next.create = !how->validate_only && how->create == CREATE_MUST ? CREATE_NO : how->create;
+    }
+    if (how->fence && parts > 1) {
+        cli_say(cli, "group %.*s: %d offsets are more than one entry holds: %d parts, members were removed with each",
+                STR_ARG(out_quoted(changes->group, &cli->arena)), changes->count, parts);
     }
     return CLI_OK;
 }

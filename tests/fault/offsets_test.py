@@ -142,13 +142,36 @@ def protection(cli, client):
     say("protected: nobody but members and --force")
 
 
-def many(cli):
+def many(cli, client):
     cli("topics", "create", "wide", "--partitions", MANY)
-    cli("offsets", "pre-create", "wide-group", "--topic", "wide", "--to-offset", 0, "--execute")
+    cli("topics", "set-end", "wide", 7)
+    cli("offsets", "pre-create", "wide-group", "--topic", "wide", "--to-offset", 3, "--execute")
     check_equal(len(cli.offsets("wide-group")), MANY, "offsets made in parts")
-    _, err = cli("offsets", "reset", "wide-group", "--all-topics", "--to-latest", "--fence", "--execute", code=1)
-    check("muster.entry.max.bytes" in err, err)
-    say(f"{MANY} offsets of one group, in parts; not with --fence")
+    member, generation = client.alone("wide-group", topics=("wide",), session=600000)
+    _, err = cli("offsets", "reset", "wide-group", "--all-topics", "--to-latest", "--execute", code=1)
+    check("--fence" in err, err)
+    check_equal(set(cli.offsets("wide-group").values()), {3}, "offsets of a group with a member")
+    _, err = cli("offsets", "reset", "wide-group", "--all-topics", "--to-latest", "--fence", "--execute")
+    check("parts" in err, err)
+    check_equal(list(cli.offsets("wide-group").values()), [7] * MANY, "offsets after a reset in parts")
+    check_equal(client.heartbeat("wide-group", generation, member), 25, "the member that was fenced")
+    say(f"{MANY} offsets of one group, in parts, with --fence too")
+
+
+def several(cli, client):
+    """Groups one after the other, each of them whole, and each told."""
+    members = {group: client.alone(group, topics=("orders",), session=600000) for group in ("one", "two", "three")}
+    for group, (member, generation) in members.items():
+        client.commit(group, {"orders": {0: 5, 1: 6}, "other": {0: 7}}, generation, member)
+    words = ("offsets", "reset", *members, "--topic", "orders", "--topic", "other", "--to-earliest")
+    cli(*words, "--execute", code=1)
+    check_equal([cli.offsets(group)["orders", 1] for group in members], [6, 6, 6], "offsets of groups with members")
+    done = cli.json(*words, "--fence", "--execute")["groups"]
+    check_equal([(g["group"], g["executed"], len(g["offsets"])) for g in done], [(group, True, 4) for group in members], "what was told")
+    for group, (member, generation) in members.items():
+        check_equal(set(cli.offsets(group).values()), {0}, f"offsets of {group}")
+        check_equal(client.heartbeat(group, generation, member), 25, f"the member of {group}")
+    say("three groups and two topics in one command, with --fence")
 
 
 def who(cli, cluster):
@@ -166,7 +189,8 @@ def run(test):
     the_past(cli, client, cluster)
     deletions(cli, client)
     protection(cli, client)
-    many(cli)
+    several(cli, client)
+    many(cli, client)
     who(cli, cluster)
 
 
