@@ -210,6 +210,9 @@ static int read_csv(struct cli *cli, const char *path, struct bytes text, struct
                                          .metadata = STR_NULL},
                   &cli->arena);
     }
+    if (text.len > 0 && text.ptr[text.len - 1] != '\n') {
+        cli_say(cli, "%s: its last line has no end; if the file was cut off there, that offset is not what it was", path);
+    }
     return CLI_OK;
 }
 

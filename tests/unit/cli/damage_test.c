@@ -1,4 +1,4 @@
-/* damage_test.c: imperfect folders: everything before the damage is shown, its place and kind are told, the exit code
+/* damage_test.c: imperfect folders (field case B47; fault/case_B47 has it with real nodes): everything before the damage is shown, its place and kind are told, the exit code
  * says which, nothing is changed and nothing crashes. */
 #include "run.h"
 
