@@ -10,7 +10,7 @@ void causes_level(struct sim_node *n)
     struct feature_level_key key = {STR("feature.level")};
     struct feature_level_value value;
     struct arena arena;
-    if (n->sim->options.seed % 8 == 7)
+    if (n->sim->options.seed % 8 == 7 || n->sim->options.story == STORY_LEVELS)
         return;
     arena_init(&arena, 0);
     wire_init(&wire_feature_level_value, &value);

@@ -106,18 +106,37 @@ static void stutter(struct sim *sim)
             sim->links[a][b].stutters_until_us = until_us;
 }
 
+/* A leader whose followers take it for dead, and it does not know; in larger worlds with one who stays with it, on links that say much twice. */
+static void estrange(struct sim *sim)
+{
+    const struct sim_node *leader = operator_leader_of(sim, (uint32_t)prng_below(&sim->random, SIM_SHARDS));
+    if (leader == NULL)
+        return;
+    uint32_t companion = sim->options.nodes >= 5 && sim_chance(sim, 600000) ? any_node(sim) : 0;
+    companion = companion == leader->id ? 0 : companion;
+    sim->totals.estranged++;
+    sim_say(sim, "node=%u is given up by all but %u", leader->id, companion);
+    if (companion != 0)
+        stutter(sim);
+    network_reset(sim, leader->id, companion);
+}
+
 static void partition(struct sim *sim)
 {
     sim->totals.partitions++;
     if (sim_chance(sim, 300000))
         stutter(sim);
-    switch (prng_below(&sim->random, 5)) {
+    switch (prng_below(&sim->random, 7)) {
     case 0:
     case 1:
         split(sim);
         break;
     case 2:
         deafen(sim);
+        break;
+    case 3:
+    case 4:
+        estrange(sim);
         break;
     default:
         cut_off(sim);

@@ -19,7 +19,8 @@ static const struct {
     {"gates_closed", 1000, false},
     {"expiries", 100, false},
     {"partitions", 200, false},
-    {"splits", 100, false},
+    {"splits", 80, false},
+    {"estranged", 20, false},
     {"duplicated", 10000, false},
     {"stutters", 20, false},
     {"slow_turns", 500, false},
@@ -35,6 +36,8 @@ static const struct {
     {"diverged_found", 10, true},
     {"refused_starts", 30, true},
     {"replaced", 40, true},
+    {"levels_raised", 5, false},
+    {"outdated", 2, false},
     {"grown", 20, false},
     {"shrunk", 10, false},
     {"leaders_removed", 5, false},
@@ -139,7 +142,7 @@ static void run_one(struct session *s, uint64_t seed)
         return;
     }
     s->options.seed = seed;
-    s->options.story = seed % 8 == 5 ? STORY_MEMBERS : STORY_NONE;
+    s->options.story = seed % 8 == 5 ? STORY_MEMBERS : seed % 10 == 4 ? STORY_LEVELS : STORY_NONE;
     s->options.nodes = seed % 4 == 3 || s->options.story == STORY_MEMBERS ? 5 : 3;
     bool ok = sim_run(&s->options, &totals, &hash, failure);
     s->passed += ok;

@@ -142,9 +142,55 @@ void network_node_down(struct sim *sim, uint32_t id)
     }
 }
 
+/* tag: the node's life << 8 | its id. */
+static void reset_event(struct sim *sim, void *arg, uint64_t tag)
+{
+    struct sim_node *n = arg;
+    uint32_t id = (uint32_t)(tag & 255);
+    if (!n->alive || !n->sees[id] || !sim->links[id][n->id].reset || sim->nodes[id].life != tag >> 8)
+        return;
+    n->sees[id] = false;
+    node_peer(n, id, CORE_PEER_DISCONNECTED);
+    node_peer(n, id, CORE_PEER_REFUSED);
+}
+
+/* As by a firewall that begins to answer for it: who takes that for its end elects somebody else at once, while it goes on and hears of nothing. */
+void network_reset(struct sim *sim, uint32_t id, uint32_t companion)
+{
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        if (other == id || other == companion)
+            continue;
+        sim->links[id][other].cut = sim->links[other][id].cut = true;
+        if (companion != 0)
+            sim->links[companion][other].cut = sim->links[other][companion].cut = true;
+        sim->links[id][other].reset = true;
+        sim_at(sim, sim->now_us + sim_between(sim, 100, 20000), reset_event, &sim->nodes[other], (sim->nodes[id].life << 8) | id);
+    }
+}
+
+bool network_is_reset(const struct sim *sim, uint32_t id)
+{
+    for (uint32_t other = 1; other <= sim->options.nodes; other++) {
+        if (sim->links[id][other].reset)
+            return true;
+    }
+    return false;
+}
+
+static void connect_again(struct sim *sim, uint32_t a, uint32_t b)
+{
+    sim->links[a][b].reset = false;
+    if (sim->nodes[a].alive && sim->nodes[b].alive && !sim->nodes[b].sees[a])
+        connect(sim, a, b);
+}
+
 void network_heal(struct sim *sim)
 {
-    for (uint32_t a = 0; a <= SIM_NODES_MAX; a++)
-        for (uint32_t b = 0; b <= SIM_NODES_MAX; b++)
+    for (uint32_t a = 0; a <= SIM_NODES_MAX; a++) {
+        for (uint32_t b = 0; b <= SIM_NODES_MAX; b++) {
             sim->links[a][b].cut = false;
+            if (sim->links[a][b].reset)
+                connect_again(sim, a, b);
+        }
+    }
 }

@@ -185,6 +185,8 @@ static void on_apply(void *ctx, uint32_t shard, uint64_t index, uint64_t term, s
 {
     struct sim_node *n = ctx;
     struct buf copy;
+    if (!levels_entry(n, shard, index, entry))
+        return;
     buf_init(&copy, 0);
     n->coord_events.apply(n->coord_events.ctx, shard, index, term, memory_applied(n, shard, index, entry, &copy));
     buf_fini(&copy);
@@ -198,6 +200,7 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
     int rc = n->coord_events.restored(n->coord_events.ctx, shard, index, state_hash);
     n->catalog_restores = n->catalog_restores && shard != 0;
     memory_restored(n, shard, index);
+    levels_restored(n, shard, index);
     if (rc == 0)
         memory_state(n, shard, index);
     return rc;
@@ -315,6 +318,7 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
     struct sim_node *n = ctx;
     expiry_decided(n, shard, op, out);
     causes_decided(n, op, out);
+    levels_decided(n, op, out);
     if (op->kind == GROUP_RETENTION && out->records.len > 0) {
         check_group_gone(n->sim, op->group_id);
         streams_gone(n->sim, op->group_id);
@@ -482,6 +486,7 @@ void node_init(struct sim *sim, uint32_t id)
     n->id = id;
     n->inbox_end = &n->inbox;
     n->disk = mem_disk_new();
+    levels_init(n);
     n->identity = members_identity(n);
     bool drifts = sim->options.faults;
     n->clock_rate = 1000000 + (drifts ? sim_between(sim, -SIM_DRIFT_PER_MILLION, SIM_DRIFT_PER_MILLION) : 0);
@@ -498,6 +503,7 @@ void node_start(struct sim_node *n)
     n->paused_until_us = n->slow_until_us = 0;
     n->turn_at_us = 0;
     n->catalog_restores = false;
+    n->stops = n->outdated = false;
     n->batch = NULL;
     expiry_forget(n);
     memory_restarts(n);
@@ -718,8 +724,10 @@ static void clients_first(struct sim_node *n)
 static void stop(struct sim_node *n)
 {
     n->stops = false;
-    n->broken = true;
+    n->broken = !n->outdated;
     node_stop(n);
+    if (n->outdated)
+        levels_stopped(n);
 }
 
 static void run_turn(struct sim_node *n)

@@ -137,6 +137,10 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
         snprintf(why, why_len, "a node is still being replaced, or serves with a wrong state");
         return false;
     }
+    if (!levels_idle(sim)) {
+        snprintf(why, why_len, "a node runs an old program, or the level is not raised");
+        return false;
+    }
     if (sim->healed_at_us == 0)
         sim->healed_at_us = sim->now_us;
     return clients_settled(sim, why, why_len) && streams_settled(sim, why, why_len) && consumers_settled(sim, why, why_len);
@@ -211,6 +215,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     if (options->faults)
         faults_start(sim);
     operator_start(sim);
+    levels_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
     if (!sim->failed)
         settle(sim);

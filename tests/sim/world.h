@@ -52,8 +52,8 @@ struct sim_event {
 /* What the run did: the closing lines, and the minima that a set of seeds must reach. */
 /* clang-format off */
 #define SIM_TOTALS(X) \
-    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -71,7 +71,7 @@ struct sim_totals {
 };
 
 /* What else a seed is about. */
-enum sim_story { STORY_NONE, STORY_MEMBERS };
+enum sim_story { STORY_NONE, STORY_MEMBERS, STORY_LEVELS };
 
 struct sim_options {
     uint64_t seed;
@@ -166,6 +166,8 @@ struct sim_node {
     bool joining;                                               /* came later, with an empty folder; is not a voter of all shards yet */
     bool leaving, absent;                                       /* it is to be a member no more; it is none, and no process */
     int64_t learns_until_us;                                    /* nobody promotes it before */
+    int16_t level, level_most;                                  /* what its program knows, and the newest of its programs did (levels.c) */
+    bool outdated;                                              /* it stops for that */
     uint32_t incarnation;
     struct store_identity identity; /* as its folder says; the others as it knows them */
     uint32_t members_known;         /* which record of them */
@@ -180,7 +182,7 @@ struct sim_node {
 
 struct sim_link {
     int64_t last_us, stutters_until_us; /* says much twice */
-    bool cut;
+    bool cut, reset;                    /* reset: whoever is on it has seen its connection end, and is refused another one */
 };
 struct sim_client;
 struct sim_check;
@@ -262,6 +264,9 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
 void network_node_up(struct sim *sim, uint32_t id);
 void network_node_down(struct sim *sim, uint32_t id);
 void network_heal(struct sim *sim);
+void network_reset(struct sim *sim, uint32_t id,
+                   uint32_t companion); /* all but the companion see that node's connections end; it does not */
+bool network_is_reset(const struct sim *sim, uint32_t id);
 void network_acquaint(struct sim *sim, uint32_t id); /* it knows others than before */
 
 /* faults.c */
@@ -372,6 +377,15 @@ void expiry_turn(struct sim_node *n);                   /* a turn begins */
 void expiry_office(struct sim_node *n, uint32_t shard); /* its role of that shard has changed */
 void expiry_forget(struct sim_node *n);                 /* it starts, or is gone for good */
 void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
+
+/* levels.c: two versions of the program. */
+void levels_start(struct sim *sim);
+void levels_init(struct sim_node *n);
+bool levels_idle(const struct sim *sim);
+bool levels_entry(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry); /* false: nothing is applied any more */
+void levels_restored(struct sim_node *n, uint32_t shard, uint64_t index);
+void levels_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
+void levels_stopped(struct sim_node *n); /* as it has to */
 
 /* causes.c: why groups rebalance. */
 void causes_level(struct sim_node *n); /* it starts */

@@ -503,6 +503,10 @@ static int16_t common_level(const struct decision *d, int32_t *ret_lowest)
     int16_t level = INT16_MAX;
     for (int32_t after = -1; catalog_next_member(d->set, after, &m); after = m.node_id) {
         int16_t its = level_of(d->set, &m);
+#ifdef MUSTER_FAULT_LEVEL_OF_ANY
+        level = level == INT16_MAX || its > level ? its : level;
+        its = INT16_MAX;
+#endif
         if (its < level) {
             level = its;
             *ret_lowest = m.node_id;

@@ -70,6 +70,9 @@ void history_topics(struct decision *d, struct str_array names, int64_t since)
 
 bool history_is_kept(const struct decision *d)
 {
+#ifdef MUSTER_FAULT_HISTORY_BEFORE_LEVEL
+    return d->op->settings->history_max_entries > 0;
+#endif
     return d->op->settings->history_max_entries > 0 && d->op->catalog != NULL &&
            catalog_feature_level(d->op->catalog) >= HISTORY_FEATURE_LEVEL;
 }
