@@ -90,9 +90,13 @@ int offsets_view_judge(struct cli *cli, struct str group, bool named, const stru
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
 /* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */
 int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
-/* Asks the partitions' leaders for the offset at a time (ms, of the wall clock) or LIST_LATEST, LIST_EARLIEST, into ret[0..count); -1 where nobody can tell. */
+/* Asks the partitions' leaders for the offset at a time (ms, of the wall clock) or LIST_LATEST, LIST_EARLIEST, into ret[0..count). LIST_NONE: there is no such
+ * partition, or nothing in it since that time. LIST_UNTOLD: it has no leader now, or that does not answer, or has moved. */
 enum { LIST_LATEST = -1, LIST_EARLIEST = -2 };
+enum { LIST_NONE = -1, LIST_UNTOLD = -2 };
 int offsets_view_list(struct client *c, const struct offsets_view *offsets, int64_t timestamp, struct arena *arena, int64_t *ret);
+/* CLI_OK, or that what was listed of the partition is LIST_UNTOLD, said: nobody may take it for a partition that is gone. */
+int offsets_view_told(struct cli *cli, const struct offset_view *place, int64_t listed);
 
 /* ---- group_show.c ---- */
 struct str names_text(const struct str_array *names, struct arena *arena); /* "a,b"; null: none */

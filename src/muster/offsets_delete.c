@@ -93,15 +93,17 @@ static int take_stale(struct deletion *d, const struct offsets_view *committed)
     if (rc < 0) {
         return cli_client_failed(cli, &d->client, rc);
     }
-    for (int i = 0; i < committed->count; i++) {
-        if (ends[i] >= 0 && (!members || has_topic(&read, committed->v[i].topic))) {
+    int code = CLI_OK;
+    for (int i = 0; i < committed->count && code == CLI_OK; i++) {
+        code = offsets_view_told(cli, &committed->v[i], ends[i]);
+        if (code != CLI_OK || (ends[i] >= 0 && (!members || has_topic(&read, committed->v[i].topic)))) {
             continue;
         }
         struct offset_change *one = offset_changes_add(&d->changes, committed->v[i].topic, committed->v[i].partition, &cli->arena);
         one->action = CHANGE_DELETE;
         one->before = committed->v[i].committed;
     }
-    return CLI_OK;
+    return code;
 }
 
 /* ---- doing it ------------------------------------------------------------------------------------------------------------------------ */

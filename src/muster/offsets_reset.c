@@ -242,14 +242,29 @@ static int64_t shifted(int64_t before, int64_t by)
     return __builtin_add_overflow(before, by, &to) ? (by > 0 ? INT64_MAX : INT64_MIN) : to;
 }
 
+static int check_bounds(struct reset *r, const struct offset_view *place, const struct bounds *b, int i)
+{
+    struct cli *cli = r->cli;
+    const int64_t listed[] = {b->begin[i], b->end[i], b->at_time[i]};
+    int code = CLI_OK;
+    for (size_t k = 0; k < COUNT_OF(listed) && code == CLI_OK; k++) {
+        code = offsets_view_told(cli, place, listed[k]);
+    }
+    if (code == CLI_OK && (b->end[i] < 0 || b->begin[i] < 0)) {
+        code = cli_fail(cli, CLI_FAILED, "%.*s-%d: there is no such partition", STR_ARG(out_text(place->topic, &cli->arena)),
+                        (int)place->partition);
+    }
+    return code;
+}
+
 static int plan_one(struct reset *r, const struct offset_view *place, const struct offsets_view *committed, const struct bounds *b, int i,
                     struct offset_changes *ret)
 {
     struct cli *cli = r->cli;
     const struct offset_view *now = committed_at(committed, place);
-    if (b->end[i] < 0 || b->begin[i] < 0) {
-        return cli_fail(cli, CLI_FAILED, "%.*s-%d: nobody says where it begins and ends; is there such a partition?",
-                        STR_ARG(out_text(place->topic, &cli->arena)), (int)place->partition);
+    int code = check_bounds(r, place, b, i);
+    if (code != CLI_OK) {
+        return code;
     }
     if (r->goal == SHIFT_BY && now == NULL) {
         return cli_fail(cli, CLI_FAILED, "group %.*s has no offset of %.*s-%d that could be shifted",

@@ -95,15 +95,32 @@ int offsets_view_fetch(struct client *c, struct str group, struct arena *arena, 
 
 /* ---- ends ---- */
 
-static const struct metadata_response_partition *find_partition(const struct metadata_response *metadata, struct str topic,
-                                                                int32_t partition)
+enum { KAFKA_UNKNOWN_TOPIC_OR_PARTITION = 3 };
+
+static const struct metadata_response_topic *find_topic(const struct metadata_response *metadata, struct str topic)
 {
     for (int32_t i = 0; i < metadata->topics.len; i++) {
         if (str_eq(metadata->topics.v[i].name, topic)) {
-            return client_partition(&metadata->topics.v[i], partition);
+            return &metadata->topics.v[i];
         }
     }
     return NULL;
+}
+
+/* Its leader, -1 if there is none; and what is known of its offsets before that one is asked. */
+static int64_t find_leader(const struct metadata_response *metadata, const struct offset_view *place, int32_t *ret_leader)
+{
+    const struct metadata_response_topic *topic = find_topic(metadata, place->topic);
+    *ret_leader = -1;
+    if (topic == NULL || topic->error_code != 0) {
+        return topic != NULL && topic->error_code == KAFKA_UNKNOWN_TOPIC_OR_PARTITION ? LIST_NONE : LIST_UNTOLD;
+    }
+    const struct metadata_response_partition *p = client_partition(topic, place->partition);
+    if (p == NULL) {
+        return LIST_NONE;
+    }
+    *ret_leader = p->error_code == 0 ? p->leader_id : -1;
+    return LIST_UNTOLD;
 }
 
 /* The partitions whose leader is the node, as a request; its topics in order. */
@@ -162,9 +179,6 @@ int offsets_view_list(struct client *c, const struct offsets_view *offsets, int6
 {
     int topic_count;
     const struct metadata_response *metadata;
-    for (int i = 0; i < offsets->count; i++) {
-        ret[i] = -1;
-    }
     if (offsets->count == 0) {
         return MUSTER_E_OK;
     }
@@ -175,8 +189,7 @@ int offsets_view_list(struct client *c, const struct offsets_view *offsets, int6
     }
     int32_t *leaders = ARENA_NEW(arena, int32_t, offsets->count);
     for (int i = 0; i < offsets->count; i++) {
-        const struct metadata_response_partition *p = find_partition(metadata, offsets->v[i].topic, offsets->v[i].partition);
-        leaders[i] = p != NULL && p->error_code == 0 ? p->leader_id : -1;
+        ret[i] = find_leader(metadata, &offsets->v[i], &leaders[i]);
     }
     for (int n = 0; client_broker(c, n) != NULL; n++) {
         struct client_node *node = client_broker(c, n);
@@ -196,9 +209,18 @@ int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct are
     int64_t *ends = ARENA_NEW(arena, int64_t, offsets->count);
     int rc = offsets_view_list(c, offsets, LIST_LATEST, arena, ends);
     for (int i = 0; rc == 0 && i < offsets->count; i++) {
-        offsets->v[i].end = ends[i];
+        offsets->v[i].end = ends[i] >= 0 ? ends[i] : -1;
     }
     return rc;
+}
+
+int offsets_view_told(struct cli *cli, const struct offset_view *place, int64_t listed)
+{
+    if (listed != LIST_UNTOLD) {
+        return CLI_OK;
+    }
+    return cli_fail(cli, CLI_FAILED, "%.*s-%d: its leader does not say where it begins and ends; try again",
+                    STR_ARG(out_text(place->topic, &cli->arena)), (int)place->partition);
 }
 
 int offsets_view_judge(struct cli *cli, struct str group, bool named, const struct offsets_view *offsets)

@@ -213,6 +213,27 @@ static void offsets_are_set_against_the_ends(void **state)
     run_fini(&r);
 }
 
+/* A partition without a leader, or whose leader has moved, is none that is gone, and nothing is known of what it had at a moment. */
+static void what_no_leader_answers_for_is_refused(void **state)
+{
+    struct fake *f = *state;
+    f->kafka = true;
+    struct run r = run_cli("offsets", "delete", "behind", "--stale", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, "orders-2: its leader does not say"));
+    run_fini(&r);
+    r = run_cli("offsets", "reset", "behind", "--topic", "orders:0,1", "--to-datetime", "2024-01-01T00:00:00.000Z", NULL);
+    assert_int_equal(count_of(r.out, "orders"), 2);
+    run_fini(&r);
+    f->moved_leader = true;
+    r = run_cli("offsets", "reset", "behind", "--topic", "orders:0,1", "--to-datetime", "2024-01-01T00:00:00.000Z", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
+    assert_non_null(strstr(r.err, "orders-0: its leader does not say"));
+    run_fini(&r);
+}
+
 /* The node does not offer DescribeConfigs: what it says otherwise is shown all the same. */
 static void topics_are_described_with_their_ends(void **state)
 {
@@ -350,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_foreign_protocol_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_node_of_another_kind_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(offsets_are_set_against_the_ends, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_no_leader_answers_for_is_refused, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(topics_are_described_with_their_ends, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(many_partitions_are_described, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(status_says_what_is_served, fake_setup, fake_teardown),

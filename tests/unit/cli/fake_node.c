@@ -238,7 +238,7 @@ static const void *answer_offsets(struct fake *f, const struct offset_fetch_requ
     return r;
 }
 
-/* The end of every partition is 10 times its number and 5. */
+/* The end of every partition is 10 times its number and 5; of a moment a moved leader does not tell. */
 static const void *answer_ends(struct fake *f, const struct list_offsets_request *request)
 {
     struct list_offsets_response *r = ARENA_NEW(&f->arena, struct list_offsets_response, 1);
@@ -251,10 +251,11 @@ static const void *answer_ends(struct fake *f, const struct list_offsets_request
         r->topics.v[i].partitions.len = count;
         r->topics.v[i].partitions.v = ARENA_NEW(&f->arena, struct list_offsets_response_partition_response, count);
         for (int32_t k = 0; k < count; k++) {
-            int32_t partition = request->topics.v[i].partitions.v[k].partition_index;
-            r->topics.v[i].partitions.v[k] = (struct list_offsets_response_partition_response){.partition_index = partition,
+            const struct list_offsets_request_partition *p = &request->topics.v[i].partitions.v[k];
+            r->topics.v[i].partitions.v[k] = (struct list_offsets_response_partition_response){.partition_index = p->partition_index,
                                                                                                .timestamp = -1,
-                                                                                               .offset = partition * 10 + 5};
+                                                                                               .offset = p->partition_index * 10 + 5};
+            r->topics.v[i].partitions.v[k].error_code = f->moved_leader && p->timestamp >= 0 ? 6 : 0;
         }
     }
     return r;
