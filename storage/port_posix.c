@@ -32,6 +32,9 @@ int store_port_error(void)
         return MUSTER_E_EXISTS;
     case EWOULDBLOCK:
         return MUSTER_E_BUSY;
+    case ELOOP:
+    case EISDIR:
+        return MUSTER_E_NO_FILE;
     default:
         return MUSTER_E_IO;
     }
@@ -52,10 +55,15 @@ static int posix_open(void *ctx, const char *name, bool create, bool write, int 
     if ((create || write) && refuse_read_only(d) < 0) {
         return MUSTER_E_IO;
     }
-    int flags = O_CLOEXEC | O_NOFOLLOW | (write || create ? O_RDWR : O_RDONLY) | (create ? O_CREAT : 0);
+    struct stat status;
+    int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (write || create ? O_RDWR : O_RDONLY) | (create ? O_CREAT : 0);
     int fd = openat(d->fd, name, flags, 0644);
     if (fd < 0) {
         return store_port_error();
+    }
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) { /* a pipe would be waited for */
+        (void)close(fd);
+        return MUSTER_E_NO_FILE;
     }
     *ret_file = fd;
     return MUSTER_E_OK;

@@ -40,7 +40,8 @@ void muster_set_panic(muster_panic_fn *handler);        /* NULL: the default; a 
     X(EXISTS,     -12, "it exists already")                               \
     X(CLOSED,     -13, "the other side has gone")                         \
     X(REFUSED,    -14, "the other side refused")                          \
-    X(INVALID,    -15, "an argument is out of range")
+    X(INVALID,    -15, "an argument is out of range")                     \
+    X(NO_FILE,    -16, "it is a link, a folder or a device, not a file")
 
 enum muster_error {
 #define X(name, code, text) MUSTER_E_##name = (code),

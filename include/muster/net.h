@@ -61,6 +61,7 @@ struct net_options {
     uint32_t max_in_flight;                      /* unanswered requests of one connection; beyond it its socket is not read */
     size_t max_queued_bytes;                     /* frames and parts of frames of all connections together; 0: no limit */
     size_t max_output_bytes;                     /* answers one connection may have waiting before its socket is not read any more */
+    size_t max_unread_bytes;                     /* answers that clients do not read, of all connections together: beyond it who has most is closed; 0: no limit */
     int64_t max_idle_ms;                         /* connections.max.idle.ms: no whole request for so long and none owed, or answers not taken for so long */
     int64_t max_turn_us;                         /* see net_pressure; 0: turns may take as long as they do */
     struct net_transport transport;
@@ -106,7 +107,8 @@ void net_pressure(struct net *n, int64_t took_us);
 struct net_stats {
     uint64_t accepted, closed, refused, requests, answers, bytes_in, bytes_out, reads, writes;
     uint64_t garbage_closed, idle_closed, pauses; /* pauses: sockets not read because of a limit */
-    uint64_t connections, in_flight, queued_bytes;
+    uint64_t connections, in_flight, queued_bytes, unread_bytes;
+    uint64_t unread_closed;                       /* connections, because of max_unread_bytes */
     uint64_t most_in_flight, most_output_bytes;   /* of one connection, now */
     uint64_t deferred;                            /* times that a connection's requests waited for another turn: see net_pressure */
     uint64_t share, stride;                       /* requests of a connection in a turn, at most; every how many turns */

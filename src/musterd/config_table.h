@@ -84,6 +84,8 @@ INT64(queued_max_request_bytes, "queued.max.request.bytes", 268435456, -1, 11258
       "Memory that requests which have arrived, whole or in part, may take together; beyond it sockets are not read. -1, Kafka's default: no limit.")
 INT32(connection_max_output_bytes, "muster.connection.max.output.bytes", 1048576, 65536, 1073741824, NONE,
       "Answers that may wait for a client that does not read them; beyond it none of its requests is taken until it does.")
+INT64(queued_max_response_bytes, "muster.queued.max.response.bytes", 268435456, 1048576, 1125899906842624, NONE,
+      "Memory that answers to clients which do not read them may take together; beyond it the connection with most of it is closed.")
 STRING(rack, "broker.rack", "", NONE,
       "Where this node stands, as clients see it in the list of nodes.")
 

@@ -20,6 +20,7 @@ static const struct row rows[] = {
     {"queued.max.request.bytes", AT(net.queued_bytes), AT(net.pauses)},
     {"muster.connection.max.inflight", AT(net.most_in_flight), NOWHERE},
     {"muster.connection.max.output.bytes", AT(net.most_output_bytes), NOWHERE},
+    {"muster.queued.max.response.bytes", AT(net.unread_bytes), AT(net.unread_closed)},
     {"muster.request.max.groups", NOWHERE, AT(api.too_many_groups)},
     {"muster.request.max.topics", NOWHERE, AT(api.too_many_topics)},
     {"muster.response.max.bytes", NOWHERE, AT(api.answers_too_large)},

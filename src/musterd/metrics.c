@@ -61,6 +61,7 @@ static const struct metric net_metrics[] = {
     NET(closed, OPS_COUNTER, "Client connections that ended."),
     NET(garbage_closed, OPS_COUNTER, "Client connections closed because of what they sent."),
     NET(idle_closed, OPS_COUNTER, "Client connections closed because they were idle."),
+    NET(unread_closed, OPS_COUNTER, "Client connections closed because answers that were not read took too much memory."),
     NET(requests, OPS_COUNTER, "Frames received from clients."),
     NET(answers, OPS_COUNTER, "Answers given to clients."),
     NET(bytes_in, OPS_COUNTER, "Bytes received from clients."),
@@ -74,6 +75,7 @@ static const struct metric net_metrics[] = {
     NET(connections, OPS_GAUGE, "Client connections."),
     NET(in_flight, OPS_GAUGE, "Requests of clients without an answer yet."),
     NET(queued_bytes, OPS_GAUGE, "Memory of requests that have arrived."),
+    NET(unread_bytes, OPS_GAUGE, "Memory of answers that clients do not read."),
 };
 #undef NET
 

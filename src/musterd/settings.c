@@ -126,6 +126,7 @@ void settings_net(const struct config *c, struct net_options *ret)
         .max_in_flight = (uint32_t)c->connection_max_inflight,
         .max_queued_bytes = c->queued_max_request_bytes > 0 ? (size_t)c->queued_max_request_bytes : 0,
         .max_output_bytes = (size_t)c->connection_max_output_bytes,
+        .max_unread_bytes = (size_t)c->queued_max_response_bytes,
         .max_idle_ms = c->connections_max_idle_ms,
         .max_turn_us = (int64_t)c->turn_max_ms * 1000,
     };

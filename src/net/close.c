@@ -83,6 +83,7 @@ void conn_close(struct net_conn *c, const char *reason)
     log_event(LOG_DEBUG, "client_closed", "connection=%llu host=%s reason=\"%s\" in_flight=%u", (unsigned long long)c->id, c->host, reason,
               c->in_flight);
     leave_lists(c);
+    conn_count_output(c);
     n->stats.closed++;
     n->stats.connections--;
     n->half_bytes -= c->in.len;

@@ -65,10 +65,10 @@ struct net_conn {
     int64_t active_ms;
     const char *reason; /* of the close */
     struct slot_list slots;
-    struct buf in;   /* bytes that are not a whole frame yet, or whose frame may not be taken yet */
-    struct buf out;  /* answers of this turn, and later ones while a write is under way */
-    uint32_t writes; /* under way */
-    size_t writing_bytes;
+    struct buf in;                      /* bytes that are not a whole frame yet, or whose frame may not be taken yet */
+    struct buf out;                     /* answers of this turn, and later ones while a write is under way */
+    uint32_t writes;                    /* under way */
+    size_t writing_bytes, unread_bytes; /* unread: what of its output is counted in net->unread_bytes */
     void *transport;
     char host[64];
 };
@@ -96,6 +96,7 @@ struct net {
     struct buf free_bufs[NET_KEPT_BUFS];
     uint32_t free_buf_count;
     size_t frame_bytes, half_bytes; /* of slots; of connections' input */
+    size_t unread_bytes;            /* output behind writes that the sockets do not take */
     size_t yielding_bytes;          /* of the former, small ones that yield: they may stay, so nobody waits for their memory */
     uint32_t turn;                  /* its number */
     uint32_t share, stride;         /* see net_pressure: a connection's requests in a turn, in every stride-th turn */
@@ -142,6 +143,7 @@ void slot_yield(struct net_slot *s, bool yields);
 /* ---- write.c ---- */
 void conn_make_dirty(struct net_conn *c);
 size_t conn_output_bytes(const struct net_conn *c);
+void conn_count_output(struct net_conn *c); /* after whatever changed it */
 struct buf net_take_buf(struct net *n);
 void net_give_buf(struct net *n, struct buf *b);
 int conn_send_raw(struct net_conn *c, struct bytes data); /* behind what is queued; for the transport's own replies */

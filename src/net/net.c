@@ -125,6 +125,7 @@ void net_stats(const struct net *n, struct net_stats *ret)
 {
     *ret = n->stats;
     ret->queued_bytes = n->frame_bytes + n->half_bytes;
+    ret->unread_bytes = n->unread_bytes;
     ret->share = n->share;
     ret->stride = n->stride;
     const struct net_conn *c;

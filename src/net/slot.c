@@ -130,6 +130,7 @@ void net_answer_end(struct net_slot *slot)
     }
     if (TAILQ_FIRST(&c->slots) == slot) {
         conn_advance(c);
+        conn_count_output(c);
         conn_make_dirty(c);
     }
     if (c->blocked) {

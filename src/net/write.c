@@ -38,6 +38,27 @@ size_t conn_output_bytes(const struct net_conn *c)
     return c->out.len + c->writing_bytes;
 }
 
+void conn_count_output(struct net_conn *c)
+{
+    size_t bytes = c->closing || c->writes == 0 ? 0 : conn_output_bytes(c);
+    c->net->unread_bytes += bytes - c->unread_bytes;
+    c->unread_bytes = bytes;
+}
+
+/* Memory that clients hold by not reading has an end, however many they are: who holds most goes first. */
+static void shed_unread(struct net *n)
+{
+    while (n->options.max_unread_bytes > 0 && n->unread_bytes > n->options.max_unread_bytes) {
+        struct net_conn *most = NULL, *c;
+        TAILQ_FOREACH(c, &n->all, all)
+        {
+            most = most == NULL || c->unread_bytes > most->unread_bytes ? c : most;
+        }
+        n->stats.unread_closed++;
+        conn_close(most, "answers that are not read take too much memory");
+    }
+}
+
 static void on_written(uv_write_t *request, int status)
 {
     struct net_write *write = request->data;
@@ -48,6 +69,7 @@ static void on_written(uv_write_t *request, int status)
     net_give_buf(n, &write->bytes);
     free(write);
     c->owned_slots--;
+    conn_count_output(c);
     if (c->closing) {
         conn_put(c);
         return;
@@ -85,6 +107,7 @@ static int conn_write_later(struct net_conn *c, struct buf *bytes, size_t from)
     c->writes++;
     c->writing_bytes += write->bytes.len;
     c->owned_slots++; /* the write holds the connection, too */
+    conn_count_output(c);
     return 0;
 }
 
@@ -150,5 +173,6 @@ void net_flush(struct net *n)
             conn_make_ready(c);
         }
     }
+    shed_unread(n);
     net_close_doomed(n);
 }

@@ -408,7 +408,7 @@ static void test_memory_follows_bytes_not_claims(void **state)
 static void test_idle_halves_are_closed(void **state)
 {
     struct world *w = *state;
-    w->options.max_idle_ms = 100;
+    w->options.max_idle_ms = 2000; /* longer than it takes to connect all of them, on a busy machine, too */
     open_world(w);
     int waiting = connect_client(w);
     send_frame(waiting, "d1");
@@ -419,7 +419,7 @@ static void test_idle_halves_are_closed(void **state)
     }
     turn(w);
     assert_int_equal(stats_of(w).connections, 301);
-    for (int i = 0; i < 100 && stats_of(w).connections > 1; i++) {
+    for (int i = 0; i < 1000 && stats_of(w).connections > 1; i++) {
         usleep(10000);
         turn(w);
     }
@@ -431,6 +431,35 @@ static void test_idle_halves_are_closed(void **state)
         close(fds[i]);
     }
     close(waiting);
+}
+
+/* Each holds no more than a connection may, and all together more than the node has for them: who holds most goes, whoever reads stays. */
+static void test_unread_answers_have_an_end(void **state)
+{
+    struct world *w = *state;
+    enum { CLIENTS = 20, MOST_BYTES = 32 << 20, ANSWER_BYTES = 8 << 20 };
+    w->options.max_output_bytes = 1 << 30;
+    w->options.max_unread_bytes = MOST_BYTES;
+    open_world(w);
+    int reader = connect_client(w), fds[CLIENTS];
+    uint8_t request[9] = {0, 0, 0, 5, 'b'};
+    put_be32(request + 5, ANSWER_BYTES);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        fds[i] = connect_client(w);
+        send_bytes(fds[i], request, sizeof(request));
+        turn(w);
+        assert_in_range(stats_of(w).unread_bytes, 1, MOST_BYTES);
+    }
+    assert_true(stats_of(w).unread_closed > 0 && stats_of(w).connections > 2);
+    send_frame(reader, "e");
+    expect_frames(w, reader, (const char *const[]){"e"}, 1);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        close(fds[i]);
+    }
+    turn(w);
+    assert_int_equal(stats_of(w).unread_bytes, 0);
+    assert_int_equal(stats_of(w).connections, 1);
+    close(reader);
 }
 
 static void test_depth_is_bounded(void **state)
@@ -756,6 +785,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_garbage_behind_good_requests, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_follows_bytes_not_claims, setup, teardown),
         cmocka_unit_test_setup_teardown(test_idle_halves_are_closed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_unread_answers_have_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth_is_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slow_reader_is_not_served_without_end, setup, teardown),
         cmocka_unit_test_setup_teardown(test_connections_are_bounded, setup, teardown),

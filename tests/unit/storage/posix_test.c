@@ -76,6 +76,28 @@ static void files_behave_as_promised(void **state)
     store_port_posix_fini(&port); /* twice does no harm */
 }
 
+/* Whatever lies under the name of a file and is none is refused, at once: nobody waits for a pipe to be written, and no link leads out of the folder. */
+static void only_files_are_opened(void **state)
+{
+    struct place *p = *state;
+    struct store_port port;
+    char path[3][TEMP_DIR_BYTES + 16];
+    int file = -1;
+    assert_int_equal(store_port_posix_init(&port, p->data, false), 0);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path[i], sizeof(path[i]), "%s/%d", p->data, i);
+    }
+    assert_int_equal(mkfifo(path[0], 0600), 0);
+    assert_int_equal(mkdir(path[1], 0700), 0);
+    assert_int_equal(symlink("/etc/hostname", path[2]), 0);
+    for (int i = 0; i < 6; i++) {
+        const char name[2] = {(char)('0' + i / 2), '\0'};
+        assert_int_equal(port.open(port.ctx, name, false, i % 2 != 0, &file), MUSTER_E_NO_FILE);
+    }
+    assert_int_equal(file, -1);
+    store_port_posix_fini(&port);
+}
+
 static void allocated_blocks_are_really_taken(void **state)
 {
     struct place *p = *state;
@@ -230,8 +252,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(files_behave_as_promised),         TEST(allocated_blocks_are_really_taken),        TEST(one_process_at_a_time),
-        TEST(a_read_only_port_changes_nothing), TEST(a_folder_that_cannot_be_made_is_an_error), TEST(a_store_lives_on_it),
+        TEST(files_behave_as_promised),
+        TEST(only_files_are_opened),
+        TEST(allocated_blocks_are_really_taken),
+        TEST(one_process_at_a_time),
+        TEST(a_read_only_port_changes_nothing),
+        TEST(a_folder_that_cannot_be_made_is_an_error),
+        TEST(a_store_lives_on_it),
         TEST(an_unwritable_folder_is_said),
     };
     return cmocka_run_group_tests_name("storage posix", tests, NULL, NULL);
