@@ -82,9 +82,11 @@ static void doubt(struct member *m)
     m->next_says = SAYS_ALL;
     m->stray = STRAY_NONE;
     m->confirms = false;
-    if (m->doubt_until_us == 0)
+    if (m->doubt_until_us == 0) {
+        m->owed_from_us = m->sent_us;
         m->doubt_until_us =
             m->sim->now_us + (sim_chance(m->sim, 300000) ? 0 : m->sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS) - m->sim->now_us);
+    }
 }
 
 static void disconnect(struct member *m)
@@ -189,7 +191,7 @@ static void prepare_join(struct member *m)
     m->epoch = m->previous_epoch = 0;
     share_clear(&m->has);
     share_clear(&m->told);
-    m->closed_at_us = m->confirm_by_us = m->doubt_until_us = 0;
+    m->closed_at_us = m->confirm_by_us = m->doubt_until_us = m->owed_from_us = 0;
 }
 
 static void prepare_beat(struct member *m)
@@ -241,7 +243,7 @@ void member_drop_all(struct member *m)
 {
     share_clear(&m->has);
     share_clear(&m->told);
-    m->closed_at_us = m->confirm_by_us = m->doubt_until_us = 0;
+    m->closed_at_us = m->confirm_by_us = m->doubt_until_us = m->owed_from_us = 0;
     m->good_sent_us = 0;
     m->serial = 0;
 }
@@ -286,8 +288,10 @@ void member_take(struct member *m, const struct share *told)
     /* Also when it has nothing to close: what it shall give up may have been given to it by an answer that was lost. */
     if (m->closed_at_us == 0)
         m->next_says = SAYS_HAS;
+    /* Who is told again is not given more time than with the answer that was lost. */
     if (m->confirm_by_us == 0)
-        m->confirm_by_us = m->sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS);
+        m->confirm_by_us = (m->owed_from_us != 0 ? m->owed_from_us : m->sent_us) + SIM_LEAST_US(MEMBER_REBALANCE_MS);
+    m->owed_from_us = 0;
     check_owner_of(m, &gained);
     set_free(&gained);
 }

@@ -53,6 +53,7 @@ struct member {
     struct share has, told; /* told: what it is to have, by the last answer that said so; until it has closed the rest it has more */
     int64_t closed_at_us;   /* when it will have closed that; 0: nothing to close */
     int64_t confirm_by_us;  /* it has to say so by then, or counts as gone; 0: nothing is owed */
+    int64_t owed_from_us;   /* when it sent the first request whose lost answer may have asked for it; 0: none was lost */
     bool confirms;          /* the request under way says so */
     int64_t good_sent_us;   /* of the newest heartbeat that was answered well */
     int64_t next_beat_us;
