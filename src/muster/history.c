@@ -267,8 +267,9 @@ const struct cli_command command_groups_history = {
                "EPOCHS are\n"
                "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
                "REASON is what the\n"
-               "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more. Of many causes the first seven and "
-               "the newest are shown.",
+               "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more; MOVED counts what "
+               "members were given,\n"
+               "so not what nobody has any more. Of many causes the first seven and the newest are shown.",
     .run = run_history};
 
 static int why_one(struct describing *d, struct str group)

@@ -176,6 +176,17 @@ static struct str settled(const history_answer *h, const history_rebalance *r, s
     return text;
 }
 
+/* Whoever comes into an empty group is seldom the reason that somebody asks for: what emptied it is. */
+static struct str emptied(const history_answer *h, struct arena *arena)
+{
+    const history_rebalance *before = h->rebalances.len > 1 ? &h->rebalances.v[h->rebalances.len - 2] : NULL;
+    if (before == NULL || before->members > 0 || before->settled_clock_ms < 0) {
+        return STR("");
+    }
+    return arena_printf(arena, " It had been empty since %.*s, because %.*s.", STR_ARG(out_time(before->began_wall_ms, arena)),
+                        STR_ARG(all_causes(before, arena)));
+}
+
 struct str history_why(struct str group, const history_answer *h, struct arena *arena)
 {
     struct str name = out_text(group, arena);
@@ -188,5 +199,5 @@ struct str history_why(struct str group, const history_answer *h, struct arena *
     struct str begin = arena_printf(arena, "Group %.*s rebalanced at %.*s (%s %d to %d) because ", STR_ARG(name),
                                     STR_ARG(out_time(r->began_wall_ms, arena)), noun, (int)r->epoch_before, (int)r->epoch_after);
     struct str end = arena_printf(arena, "; %.*s, and %.*s.", STR_ARG(moved(r, arena)), STR_ARG(settled(h, r, arena)));
-    return joined(arena, joined(arena, begin, all_causes(r, arena)), end);
+    return joined(arena, joined(arena, begin, all_causes(r, arena)), joined(arena, end, emptied(h, arena)));
 }

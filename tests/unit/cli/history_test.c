@@ -226,6 +226,25 @@ static void what_came_of_it(void **state)
 #undef BEGIN
 }
 
+/* Who comes into a group that a reset has emptied is not why it rebalanced; who reset it is. */
+static void what_emptied_it_is_said_too(void **state)
+{
+    struct arena *arena = *state;
+    cause admin = made_cause("admin"), joined = made_cause("member_joined");
+    admin.by_client_id = STR("muster");
+    admin.by_host = STR("/10.0.0.9");
+    history_rebalance both[] = {made_rebalance(arena, &admin, 1), made_rebalance(arena, &joined, 1)};
+    history_answer h = made_answer(both, 2);
+    const char *emptied = " It had been empty since 2023-11-14T22:13:20.000Z, because " WHO " was removed by client muster at /10.0.0.9.";
+    assert_null(strstr(history_why(STR("g"), &h, arena).ptr, "empty"));
+    both[0].members = 0;
+    const char *said = strstr(history_why(STR("g"), &h, arena).ptr, emptied);
+    assert_non_null(said);
+    assert_int_equal(strlen(said), strlen(emptied));
+    both[0].settled_clock_ms = -1;
+    assert_null(strstr(history_why(STR("g"), &h, arena).ptr, "empty"));
+}
+
 static void nothing_is_said_of_nothing(void **state)
 {
     struct arena *arena = *state;
@@ -331,6 +350,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(topics_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(many_causes_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(what_came_of_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_emptied_it_is_said_too, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_said_of_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(tables, setup, teardown),
         cmocka_unit_test_setup_teardown(a_history_without_moves_has_no_table_of_them, setup, teardown),
