@@ -281,6 +281,12 @@ static int why_one(struct describing *d, struct str group)
         return code;
     }
     struct str why = history_why(group, h, &cli->arena);
+    struct group_view now;
+    bool over = h->rebalances.len == 0 || h->rebalances.v[h->rebalances.len - 1].settled_clock_ms >= 0;
+    if (!over && str_eq(h->group_type, STR("consumer")) && group_view_fetch(&d->client, group, &cli->arena, &now) == 0 && now.error == 0) {
+        struct str waits = history_waits(&now, &cli->arena);
+        why = arena_printf(&cli->arena, "%.*s%.*s", STR_ARG(why), STR_ARG(waits));
+    }
     if (cli->json) {
         json_t *one = json_object();
         out_json_set(one, "group", out_json_text(group));

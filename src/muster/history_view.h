@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "client.h"
+#include "group_view.h"
 
 #include <jansson.h>
 
@@ -20,6 +21,8 @@ struct str history_topics_text(const struct group_history_response_cause *c, str
 struct str history_duration(int64_t ms, struct arena *arena);
 /* One sentence: when the group rebalanced last, why, and what came of it. */
 struct str history_why(struct str group, const history_answer *h, struct arena *arena);
+/* " It waits for member m (client c at h).": who has not come to the group's epoch, which is to say has not given up what it should; else who lacks something. Empty: nobody. */
+struct str history_waits(const struct group_view *g, struct arena *arena);
 void history_print(struct cli *cli, struct str group, const history_answer *h); /* the tables */
 json_t *history_json(struct str group, const history_answer *h, struct arena *arena);
 

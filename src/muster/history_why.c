@@ -176,6 +176,29 @@ static struct str settled(const history_answer *h, const history_rebalance *r, s
     return text;
 }
 
+struct str history_waits(const struct group_view *g, struct arena *arena)
+{
+    enum { NAMED = 3 };
+    struct str text = STR("");
+    int32_t found = 0;
+    for (int behind = 1; behind >= 0 && found == 0; behind--) {
+        for (int32_t i = 0; i < g->member_count; i++) {
+            const struct member_view *m = &g->members[i];
+            bool lacks = !str_eq(topic_partitions_text(&m->assignment, arena), topic_partitions_text(&m->target, arena));
+            if (behind != 0 ? m->epoch == g->epoch : !lacks) {
+                continue;
+            }
+            if (found++ < NAMED) {
+                const cause named = {.member_id = m->member_id, .instance_id = m->instance_id, .client_id = m->client_id, .host = m->host};
+                text = arena_printf(arena, "%.*s%s%.*s", STR_ARG(text), found > 1 ? ", " : " It waits for ", STR_ARG(who(&named, arena)));
+            }
+        }
+    }
+    return found == 0      ? text
+           : found > NAMED ? arena_printf(arena, "%.*s and %d more.", STR_ARG(text), (int)(found - NAMED))
+                           : joined(arena, text, STR("."));
+}
+
 /* Whoever comes into an empty group is seldom the reason that somebody asks for: what emptied it is. */
 static struct str emptied(const history_answer *h, struct arena *arena)
 {

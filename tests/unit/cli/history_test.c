@@ -245,6 +245,27 @@ static void what_emptied_it_is_said_too(void **state)
     assert_null(strstr(history_why(STR("g"), &h, arena).ptr, "empty"));
 }
 
+/* Who is behind the group's epoch keeps the others waiting; when nobody is, who lacks something does. */
+static void whom_it_waits_for(void **state)
+{
+    struct arena *arena = *state;
+    int32_t zero = 0;
+    struct topic_partitions one = {STR("t"), {&zero, 1}};
+    struct member_view members[5];
+    for (int i = 0; i < 5; i++) {
+        members[i] = (struct member_view){
+            .member_id = arena_printf(arena, "m-%d", i), .instance_id = STR_NULL, .client_id = STR("app"), .host = STR("/h"), .epoch = 7};
+    }
+    struct group_view g = {.epoch = 7, .members = members, .member_count = 5};
+    assert_true(str_is_empty(history_waits(&g, arena)));
+    members[1].target = (struct topic_partitions_list){&one, 1};
+    assert_string_equal(history_waits(&g, arena).ptr, " It waits for member m-1 (client app at /h).");
+    members[2].epoch = 6;
+    assert_string_equal(history_waits(&g, arena).ptr, " It waits for member m-2 (client app at /h).");
+    members[0].epoch = members[3].epoch = members[4].epoch = 6;
+    assert_non_null(strstr(history_waits(&g, arena).ptr, "m-3 (client app at /h) and 1 more."));
+}
+
 static void nothing_is_said_of_nothing(void **state)
 {
     struct arena *arena = *state;
@@ -350,6 +371,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(topics_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(many_causes_are_counted, setup, teardown),
         cmocka_unit_test_setup_teardown(what_came_of_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(whom_it_waits_for, setup, teardown),
         cmocka_unit_test_setup_teardown(what_emptied_it_is_said_too, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_said_of_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(tables, setup, teardown),
