@@ -1,20 +1,9 @@
 /* net_test.c: the listener over loopback. The server's loop is turned by hand between what the clients do, so that every step is seen. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <muster/net.h>
-#include <uv.h>
+#include "fixture.h"
 
 enum { MAX_SEEN = 4096, MAX_HELD = 4096 };
 
@@ -23,10 +12,7 @@ enum { MAX_SEEN = 4096, MAX_HELD = 4096 };
  *   x  calls it garbage                         c  closes without an answer           b  answers with as many bytes as the next four say
  *   y  like d, until something follows: then it answers at once                       z  like y, but then it still waits for the test */
 struct world {
-    uv_loop_t loop;
-    struct net *net;
-    struct net_options options;
-    uint16_t port;
+    struct server server;
     char seen[MAX_SEEN];
     size_t seen_count;
     struct held {
@@ -36,20 +22,7 @@ struct world {
     size_t held_count;
     size_t gone, follows;
     uint64_t last_connection;
-    bool closed;
 };
-
-static void answer(struct net_slot *slot, const void *data, size_t len)
-{
-    struct buf *out = net_answer_begin(slot);
-    if (out != NULL) {
-        uint8_t *at = buf_add(out, 4 + len);
-        assert_non_null(at);
-        put_be32(at, (uint32_t)len);
-        memcpy(at + 4, data, len);
-    }
-    net_answer_end(slot);
-}
 
 static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
 {
@@ -74,9 +47,9 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
     } else if (what == 'b') {
         size_t len = get_be32(frame->frame.ptr + 1);
         void *filled = arena_get(frame->arena, len);
-        answer(frame->slot, filled, len);
+        answer(frame->slot, (struct bytes){filled, (int32_t)len});
     } else {
-        answer(frame->slot, frame->frame.ptr, (size_t)frame->frame.len);
+        answer(frame->slot, frame->frame);
     }
     net_release(frame->slot);
     return NET_TAKEN;
@@ -89,7 +62,7 @@ static void on_follows(void *ctx, struct net_slot *slot, void *user)
     assert_ptr_equal(held->slot, slot);
     w->follows++;
     if (held->frame.ptr[0] == 'y') {
-        answer(slot, held->frame.ptr, (size_t)held->frame.len);
+        answer(slot, held->frame);
         net_release(slot);
         held->slot = NULL;
     }
@@ -107,72 +80,38 @@ static void on_gone(void *ctx, struct net_slot *slot, void *user)
 static void turn(struct world *w)
 {
     for (int i = 0; i < 4; i++) {
-        uv_run(&w->loop, UV_RUN_NOWAIT);
-        net_resume(w->net);
-        net_flush(w->net);
+        uv_run(&w->server.loop, UV_RUN_NOWAIT);
+        net_resume(w->server.net);
+        net_flush(w->server.net);
     }
 }
 
 static void open_world(struct world *w)
 {
-    struct net_handler handler = {.ctx = w, .frame = on_frame, .follows = on_follows, .gone = on_gone};
-    const char *why = NULL;
-    assert_int_equal(uv_loop_init(&w->loop), 0);
-    assert_int_equal(net_new(&w->net, &w->loop, &w->options, &handler), 0);
-    assert_int_equal(net_listen(w->net, "127.0.0.1", 0, &w->port, &why), 0);
-    assert_true(w->port != 0);
+    server_open(&w->server, &(struct net_handler){.ctx = w, .frame = on_frame, .follows = on_follows, .gone = on_gone});
 }
 
 static int setup(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    w->options = (struct net_options){
-        .request_max_bytes = 1 << 20,
-        .max_connections = 2000,
-        .max_connections_per_ip = 2000,
-        .max_in_flight = 100,
-        .max_output_bytes = 1 << 16,
-        .max_idle_ms = 60000,
-    };
-    log_set(NULL, NULL, LOG_ERROR);
+    server_defaults(&w->server);
     *state = w;
     return 0;
-}
-
-static void on_closed(void *ctx)
-{
-    ((struct world *)ctx)->closed = true;
 }
 
 static int teardown(void **state)
 {
     struct world *w = *state;
-    net_close(w->net, on_closed, w);
-    for (int i = 0; i < 1000 && !w->closed; i++) {
-        uv_run(&w->loop, UV_RUN_NOWAIT);
-    }
-    if (!w->closed) {
-        return -1;
-    }
-    net_free(w->net);
-    if (uv_loop_close(&w->loop) != 0) {
-        return -1;
-    }
+    int rc = server_close(&w->server);
     free(w);
-    return 0;
+    return rc;
 }
 
 /* ---- clients ---- */
 
 static int connect_client(struct world *w)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    int on = 1;
-    assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), 0);
+    int fd = server_connect(&w->server);
     turn(w);
     return fd;
 }
@@ -194,18 +133,6 @@ static void send_frame(int fd, const char *text)
 {
     uint8_t bytes[512];
     send_bytes(fd, bytes, put_frame(bytes, text));
-}
-
-static size_t receive(int fd, uint8_t *dst, size_t size)
-{
-    size_t len = 0;
-    for (;;) {
-        ssize_t n = recv(fd, dst + len, size - len, 0);
-        if (n <= 0) {
-            return len;
-        }
-        len += (size_t)n;
-    }
 }
 
 static void expect_frames(struct world *w, int fd, const char *const *texts, size_t count)
@@ -232,16 +159,14 @@ static void expect_closed(struct world *w, int fd)
 static void answer_held(struct world *w, size_t idx)
 {
     assert_non_null(w->held[idx].slot);
-    answer(w->held[idx].slot, w->held[idx].frame.ptr, (size_t)w->held[idx].frame.len);
+    answer(w->held[idx].slot, w->held[idx].frame);
     net_release(w->held[idx].slot);
     w->held[idx].slot = NULL;
 }
 
-static struct net_stats stats_of(struct world *w)
+static struct net_stats stats_of(const struct world *w)
 {
-    struct net_stats stats;
-    net_stats(w->net, &stats);
-    return stats;
+    return server_stats(&w->server);
 }
 
 /* ---- tests ---- */
@@ -309,7 +234,7 @@ static void test_hold_keeps_what_follows(void **state)
     send_frame(other, "e5");
     expect_frames(w, other, (const char *const[]){"e5"}, 1);
     answer_held(w, 0);
-    assert_true(net_has_resumable(w->net));
+    assert_true(net_has_resumable(w->server.net));
     expect_frames(w, fd, (const char *const[]){"h1", "e2"}, 2);
     answer_held(w, 1);
     expect_frames(w, fd, (const char *const[]){"h3", "e4"}, 2);
@@ -408,7 +333,7 @@ static void test_memory_follows_bytes_not_claims(void **state)
 static void test_idle_halves_are_closed(void **state)
 {
     struct world *w = *state;
-    w->options.max_idle_ms = 2000; /* longer than it takes to connect all of them, on a busy machine, too */
+    w->server.options.max_idle_ms = 2000; /* longer than it takes to connect all of them, on a busy machine, too */
     open_world(w);
     int waiting = connect_client(w);
     send_frame(waiting, "d1");
@@ -438,8 +363,8 @@ static void test_unread_answers_have_an_end(void **state)
 {
     struct world *w = *state;
     enum { CLIENTS = 20, MOST_BYTES = 32 << 20, ANSWER_BYTES = 8 << 20 };
-    w->options.max_output_bytes = 1 << 30;
-    w->options.max_unread_bytes = MOST_BYTES;
+    w->server.options.max_output_bytes = 1 << 30;
+    w->server.options.max_unread_bytes = MOST_BYTES;
     open_world(w);
     int reader = connect_client(w), fds[CLIENTS];
     uint8_t request[9] = {0, 0, 0, 5, 'b'};
@@ -465,7 +390,7 @@ static void test_unread_answers_have_an_end(void **state)
 static void test_depth_is_bounded(void **state)
 {
     struct world *w = *state;
-    w->options.max_in_flight = 4;
+    w->server.options.max_in_flight = 4;
     open_world(w);
     int fd = connect_client(w);
     for (int i = 0; i < 10; i++) {
@@ -519,7 +444,7 @@ static void test_slow_reader_is_not_served_without_end(void **state)
 static void test_connections_are_bounded(void **state)
 {
     struct world *w = *state;
-    w->options.max_connections = 3;
+    w->server.options.max_connections = 3;
     open_world(w);
     int fds[3];
     for (size_t i = 0; i < COUNT_OF(fds); i++) {
@@ -540,7 +465,7 @@ static void test_connections_are_bounded(void **state)
 static void test_connections_per_address_are_bounded(void **state)
 {
     struct world *w = *state;
-    w->options.max_connections_per_ip = 2;
+    w->server.options.max_connections_per_ip = 2;
     open_world(w);
     int a = connect_client(w), b = connect_client(w);
     expect_closed(w, connect_client(w));
@@ -599,7 +524,7 @@ static void test_memory_of_requests_is_bounded(void **state)
 {
     struct world *w = *state;
     enum { FRAME = 40000 };
-    w->options.max_queued_bytes = 100000;
+    w->server.options.max_queued_bytes = 100000;
     open_world(w);
     static uint8_t bytes[FRAME + 4];
     put_be32(bytes, FRAME);
@@ -631,7 +556,7 @@ static void test_memory_of_requests_is_bounded(void **state)
 static void test_unfinished_requests_cannot_use_up_memory(void **state)
 {
     struct world *w = *state;
-    w->options.max_queued_bytes = 100000;
+    w->server.options.max_queued_bytes = 100000;
     open_world(w);
     static uint8_t half[40004];
     put_be32(half, 1 << 19);
@@ -656,7 +581,7 @@ static void test_unfinished_requests_cannot_use_up_memory(void **state)
 static void test_nobody_waits_for_the_memory_of_what_yields(void **state)
 {
     struct world *w = *state;
-    w->options.max_queued_bytes = 100000;
+    w->server.options.max_queued_bytes = 100000;
     open_world(w);
     static uint8_t half[60004], small[10004];
     put_be32(half, 1 << 19);
@@ -691,10 +616,10 @@ static void test_close_by_number(void **state)
     turn(w);
     uint64_t connection = w->last_connection;
     assert_int_not_equal(connection, 0);
-    net_close_connection(w->net, connection, "test");
-    net_close_connection(w->net, connection, "twice");
-    net_close_connection(w->net, connection + (1ull << 32), "unknown");
-    answer(w->held[0].slot, "late", 4);
+    net_close_connection(w->server.net, connection, "test");
+    net_close_connection(w->server.net, connection, "twice");
+    net_close_connection(w->server.net, connection + (1ull << 32), "unknown");
+    answer(w->held[0].slot, bytes_of_str(STR("late")));
     net_release(w->held[0].slot);
     expect_closed(w, a);
     assert_int_equal(w->gone, 0);
@@ -709,9 +634,9 @@ static void test_busy_port(void **state)
     const char *why = NULL;
     uint16_t port;
     open_world(w);
-    assert_int_equal(net_listen(w->net, "127.0.0.1", w->port, &port, &why), MUSTER_E_BUSY);
+    assert_int_equal(net_listen(w->server.net, "127.0.0.1", w->server.port, &port, &why), MUSTER_E_BUSY);
     assert_non_null(why);
-    assert_int_equal(net_listen(w->net, "no such host.invalid", 0, &port, &why), MUSTER_E_INVALID);
+    assert_int_equal(net_listen(w->server.net, "no such host.invalid", 0, &port, &why), MUSTER_E_INVALID);
 }
 
 /* A transport that turns every byte over, both ways. */
@@ -753,7 +678,7 @@ static void test_transport(void **state)
 {
     struct world *w = *state;
     int closes = 0;
-    w->options.transport = (struct net_transport){"flip", flip_open, flip_close, flip_input, flip_output, &closes};
+    w->server.options.transport = (struct net_transport){"flip", flip_open, flip_close, flip_input, flip_output, &closes};
     open_world(w);
     uint8_t bytes[16], got[16];
     int fd = connect_client(w);

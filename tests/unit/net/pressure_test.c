@@ -1,25 +1,12 @@
 /* pressure_test.c: what becomes of the connections' requests when turns of the loop take too long. Times are what the test says. */
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-#include <muster/net.h>
-#include <uv.h>
+#include "fixture.h"
 
 struct world {
-    uv_loop_t loop;
-    struct net *net;
-    struct net_options options;
-    uint16_t port;
+    struct server server;
     size_t seen_count;
-    bool closed;
 };
 
 /* Every frame is answered at once with the same bytes. */
@@ -27,14 +14,7 @@ static enum net_verdict on_frame(void *ctx, const struct net_frame *frame)
 {
     struct world *w = ctx;
     w->seen_count++;
-    struct buf *out = net_answer_begin(frame->slot);
-    if (out != NULL) {
-        uint8_t *at = buf_add(out, 4 + (size_t)frame->frame.len);
-        assert_non_null(at);
-        put_be32(at, (uint32_t)frame->frame.len);
-        memcpy(at + 4, frame->frame.ptr, (size_t)frame->frame.len);
-    }
-    net_answer_end(frame->slot);
+    answer(frame->slot, frame->frame);
     net_release(frame->slot);
     return NET_TAKEN;
 }
@@ -48,77 +28,35 @@ static void on_gone(void *ctx, struct net_slot *slot, void *user)
 
 static void open_world(struct world *w)
 {
-    struct net_handler handler = {.ctx = w, .frame = on_frame, .gone = on_gone};
-    const char *why = NULL;
-    assert_int_equal(uv_loop_init(&w->loop), 0);
-    assert_int_equal(net_new(&w->net, &w->loop, &w->options, &handler), 0);
-    assert_int_equal(net_listen(w->net, "127.0.0.1", 0, &w->port, &why), 0);
+    server_open(&w->server, &(struct net_handler){.ctx = w, .frame = on_frame, .gone = on_gone});
 }
 
 static int setup(void **state)
 {
     struct world *w = calloc(1, sizeof(*w));
-    w->options = (struct net_options){
-        .request_max_bytes = 1 << 20,
-        .max_connections = 2000,
-        .max_connections_per_ip = 2000,
-        .max_in_flight = 100,
-        .max_output_bytes = 1 << 16,
-        .max_idle_ms = 60000,
-    };
-    log_set(NULL, NULL, LOG_ERROR);
+    server_defaults(&w->server);
     *state = w;
     return 0;
-}
-
-static void on_closed(void *ctx)
-{
-    ((struct world *)ctx)->closed = true;
 }
 
 static int teardown(void **state)
 {
     struct world *w = *state;
-    net_close(w->net, on_closed, w);
-    for (int i = 0; i < 1000 && !w->closed; i++) {
-        uv_run(&w->loop, UV_RUN_NOWAIT);
-    }
-    if (!w->closed) {
-        return -1;
-    }
-    net_free(w->net);
-    int rc = uv_loop_close(&w->loop);
+    int rc = server_close(&w->server);
     free(w);
     return rc;
 }
 
-static struct net_stats stats_of(struct world *w)
+static struct net_stats stats_of(const struct world *w)
 {
-    struct net_stats stats;
-    net_stats(w->net, &stats);
-    return stats;
+    return server_stats(&w->server);
 }
 
 static int connect_client(struct world *w)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(w->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
-    uv_run(&w->loop, UV_RUN_NOWAIT);
+    int fd = server_connect(&w->server);
+    uv_run(&w->server.loop, UV_RUN_NOWAIT);
     return fd;
-}
-
-static size_t receive(int fd, uint8_t *dst, size_t size)
-{
-    size_t len = 0;
-    for (;;) {
-        ssize_t n = recv(fd, dst + len, size - len, 0);
-        if (n <= 0) {
-            return len;
-        }
-        len += (size_t)n;
-    }
 }
 
 /* In one piece, so that they arrive together. */
@@ -136,10 +74,10 @@ static void send_many(int fd, int count)
 static size_t timed_turn(struct world *w, int64_t took_us)
 {
     size_t before = w->seen_count;
-    uv_run(&w->loop, UV_RUN_NOWAIT);
-    net_resume(w->net);
-    net_flush(w->net);
-    net_pressure(w->net, took_us);
+    uv_run(&w->server.loop, UV_RUN_NOWAIT);
+    net_resume(w->server.net);
+    net_flush(w->server.net);
+    net_pressure(w->server.net, took_us);
     return w->seen_count - before;
 }
 
@@ -147,7 +85,7 @@ static size_t timed_turn(struct world *w, int64_t took_us)
 static void test_long_turns_make_shares_smaller(void **state)
 {
     struct world *w = *state;
-    w->options.max_turn_us = 1000;
+    w->server.options.max_turn_us = 1000;
     open_world(w);
     int busy = connect_client(w), calm = connect_client(w);
     send_many(busy, 64);
@@ -182,7 +120,7 @@ static void test_connections_take_turns(void **state)
 {
     enum { CLIENTS = 16, ROUNDS = 200 };
     struct world *w = *state;
-    w->options.max_turn_us = 1000;
+    w->server.options.max_turn_us = 1000;
     open_world(w);
     int fds[CLIENTS];
     for (size_t i = 0; i < CLIENTS; i++) {
