@@ -81,15 +81,14 @@ static void only_files_are_opened(void **state)
 {
     struct place *p = *state;
     struct store_port port;
-    char path[3][TEMP_DIR_BYTES + 16];
     int file = -1;
     assert_int_equal(store_port_posix_init(&port, p->data, false), 0);
-    for (int i = 0; i < 3; i++) {
-        (void)snprintf(path[i], sizeof(path[i]), "%s/%d", p->data, i);
-    }
-    assert_int_equal(mkfifo(path[0], 0600), 0);
-    assert_int_equal(mkdir(path[1], 0700), 0);
-    assert_int_equal(symlink("/etc/hostname", path[2]), 0);
+    int dir = open(p->data, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    assert_true(dir >= 0);
+    assert_int_equal(mkfifoat(dir, "0", 0600), 0);
+    assert_int_equal(mkdirat(dir, "1", 0700), 0);
+    assert_int_equal(symlinkat("/etc/hostname", dir, "2"), 0);
+    (void)close(dir);
     for (int i = 0; i < 6; i++) {
         const char name[2] = {(char)('0' + i / 2), '\0'};
         assert_int_equal(port.open(port.ctx, name, false, i % 2 != 0, &file), MUSTER_E_NO_FILE);
