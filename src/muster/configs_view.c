@@ -12,7 +12,7 @@ static int ask(struct client *c, enum config_resource type, struct str name, con
 {
     const struct metadata_response *metadata;
     int64_t id;
-    if (type != CONFIG_OF_BROKER || !cli_parse_number(arena_str(arena, name).ptr, 0, INT32_MAX, &id)) {
+    if (type != CONFIG_OF_BROKER || !cli_parse_number(arena_printf(arena, "%.*s", STR_ARG(name)).ptr, 0, INT32_MAX, &id)) {
         return client_any_call(c, call, arena, ret, NULL);
     }
     int rc = client_metadata(c, NULL, 0, arena, &metadata);
