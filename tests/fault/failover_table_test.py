@@ -96,11 +96,12 @@ KINDS = (Kill, Pause, Cut, Stop, PowerCut)
 
 def trial(cluster, world, committers, kind, node):
     """(ms of each group of the node, longest gap of the others in ms, most retries of a client)."""
-    led = [c for c in committers if kind is PowerCut or c.address == cluster.address(node)]
-    others = [c for c in committers if c not in led and c.address is not None]
     for c in committers:
         c.acks, c.keep_acks, c.retries = [], True, 0
     world.run(0.3)
+    # Now, since a committer hears only with its next commit that its group has moved back.
+    led = [c for c in committers if kind is PowerCut or c.address == cluster.address(node)]
+    others = [c for c in committers if c not in led and c.address is not None]
     fault = kind()
     moment = fault.begin(cluster, node)
     served = lambda c: next((t for t, sent in c.acks if sent > moment), None)  # noqa: E731
