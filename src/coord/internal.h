@@ -323,9 +323,11 @@ int64_t barrier_flee_us(const struct shard *s);
 void barrier_message(struct coord *c, uint32_t from, uint16_t channel, struct bytes data);
 void held_release(struct shard *s);
 
-/* ---- cut.c ---- */
+/* ---- coord.c ---- */
 /* What was drawn of it in all is what the log made; else the node ends. */
 bool snapshot_sound(struct shard *s);
+
+/* ---- cut.c ---- */
 void cut_lose(struct shard *s); /* the state is wanted for something else */
 
 /* ---- beat.c: heartbeats whose answers are held ---- */

@@ -117,7 +117,7 @@ static int run_show(struct cli *cli)
     if (code != CLI_OK) {
         return code;
     }
-    int rc = configs_fetch(&c, e.type, e.name, &cli->arena, &configs);
+    int rc = configs_fetch(&c, e.type, e.name, NULL, &cli->arena, &configs);
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (configs->error_code != 0) {

@@ -27,7 +27,7 @@ static int ask(struct client *c, enum config_resource type, struct str name, con
     return client_node_call(c, node, call, arena, ret);
 }
 
-int configs_fetch(struct client *c, enum config_resource type, struct str name, struct arena *arena,
+int configs_fetch(struct client *c, enum config_resource type, struct str name, const struct str *key, struct arena *arena,
                   const struct describe_configs_response_result **ret)
 {
     struct describe_configs_request request;
@@ -35,6 +35,11 @@ int configs_fetch(struct client *c, enum config_resource type, struct str name, 
     const void *answer;
     wire_init(&wire_describe_configs_request, &request);
     *resource = (struct describe_configs_request_resource){(int8_t)type, name, {NULL, -1}};
+    if (key != NULL) {
+        resource->configuration_keys.v = ARENA_NEW(arena, struct str, 1);
+        resource->configuration_keys.v[0] = *key;
+        resource->configuration_keys.len = 1;
+    }
     request.resources.v = resource;
     request.resources.len = 1;
     struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};

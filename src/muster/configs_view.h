@@ -7,8 +7,8 @@
 /* Kafka's numbers of what has configs. */
 enum config_resource { CONFIG_OF_TOPIC = 2, CONFIG_OF_BROKER = 4, CONFIG_OF_GROUP = 32 };
 
-/* DescribeConfigs of one resource; name empty: of all brokers. 0, NOT_FOUND (no such broker), or as client_any_call. The answer's own error is the caller's. */
-int configs_fetch(struct client *c, enum config_resource type, struct str name, struct arena *arena,
+/* DescribeConfigs of one resource; name empty: of all brokers; key NULL: of all that are set. 0, NOT_FOUND (no such broker), or as client_any_call. The answer's own error is the caller's. */
+int configs_fetch(struct client *c, enum config_resource type, struct str name, const struct str *key, struct arena *arena,
                   const struct describe_configs_response_result **ret);
 /* The value of one key; null: it is not told. */
 struct str configs_value(const struct describe_configs_response_result *configs, struct str key);

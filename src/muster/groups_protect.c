@@ -11,24 +11,15 @@ enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
 /* By its name: a config that is not set is told only to whom asks for it. */
 int protection_fetch(struct client *c, struct str group, struct arena *arena, enum protection *ret)
 {
-    struct describe_configs_request request;
+    const struct describe_configs_response_result *configs;
     struct str key = STR("muster.protected");
-    struct describe_configs_request_resource resource = {CONFIG_OF_GROUP, group, {&key, 1}};
-    const void *answer;
-    wire_init(&wire_describe_configs_request, &request);
-    request.resources.v = &resource;
-    request.resources.len = 1;
-    struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};
-    int rc = client_any_call(c, &call, arena, &answer, NULL);
+    int rc = configs_fetch(c, CONFIG_OF_GROUP, group, &key, arena, &configs);
     *ret = PROTECTION_NOT_TOLD;
     if (rc < 0) {
         return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
     }
-    const struct describe_configs_response *response = answer;
-    bool told = response->results.len == 1 && response->results.v[0].error_code == 0 && response->results.v[0].configs.len == 1 &&
-                str_eq(response->results.v[0].configs.v[0].name, key);
-    if (told) {
-        *ret = str_eq(response->results.v[0].configs.v[0].value, STR("true")) ? PROTECTION_ON : PROTECTION_OFF;
+    if (configs->error_code == 0 && configs->configs.len == 1 && str_eq(configs->configs.v[0].name, key)) {
+        *ret = str_eq(configs->configs.v[0].value, STR("true")) ? PROTECTION_ON : PROTECTION_OFF;
     }
     return MUSTER_E_OK;
 }

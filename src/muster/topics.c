@@ -109,7 +109,7 @@ struct topic_description {
 static int fetch_configs(struct cli *cli, struct client *c, struct topic_description *view)
 {
     const struct describe_configs_response_result *configs;
-    int rc = configs_fetch(c, CONFIG_OF_TOPIC, view->topic->name, &cli->arena, &configs);
+    int rc = configs_fetch(c, CONFIG_OF_TOPIC, view->topic->name, NULL, &cli->arena, &configs);
     if (rc < 0) {
         return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
     }
