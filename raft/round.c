@@ -248,4 +248,5 @@ void round_ack(struct replica *core, struct peer *p, const struct message_probe 
     for (uint32_t i = 0; i < core->shard_count; i++) {
         confirm(&core->shards[i]);
     }
+    balance_answered(core);
 }

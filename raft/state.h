@@ -157,6 +157,13 @@ struct held {
     uint8_t data[];
 };
 
+/* A shard that is to move home once all nodes have answered this round. */
+struct homing {
+    bool asked;
+    uint32_t shard;
+    uint64_t round;
+};
+
 struct replica {
     struct core_options options;
     struct core_host host;
@@ -200,6 +207,7 @@ struct replica {
 
     int64_t balance_us;    /* next look */
     int64_t calm_since_us; /* when a node last came or went */
+    struct homing homing;
 
     struct taking *taking;     /* the snapshot being taken, one at a time */
     int64_t snapshot_after_us; /* no snapshot before: the last one failed */
@@ -288,6 +296,7 @@ uint32_t transfer_choose(struct shard *s); /* 0: nobody is fit */
 void transfer_poll(struct shard *s);
 void transfer_lost(struct shard *s); /* no longer leader */
 void balance_tick(struct replica *core);
+void balance_answered(struct replica *core); /* a node has answered a round */
 
 /* ---- snapshot.c: taking one; install.c: moving one to another node */
 void snapshot_tick(struct replica *core);

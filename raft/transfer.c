@@ -183,28 +183,49 @@ static void flee(struct replica *core)
     }
 }
 
-/* One shard at a time, after all nodes have been quiet and this one has led the shard for a while, to a node that answers and has everything. */
+static bool may_go_home(const struct replica *core, const struct shard *s)
+{
+    uint32_t home = home_of(s);
+    const struct peer *p = peer_const(core, home);
+    return home != core->self && p != NULL && shard_serves(s) && core->now_us >= s->home_after_us && peer_fit(s, p) &&
+           core->now_us - core->calm_since_us >= (int64_t)core->options.balance_after_ms * 1000 &&
+           match_of(s, home) + MESSAGE_ENTRIES_MAX / 4 >= s->log.last;
+}
+
+/* One shard at a time, after all nodes have been quiet and this one has led the shard for a while, to a node that answers and has everything.
+ * First all are asked whether they are still there: a node that has just frozen or been cut off looks as well as ever for some heartbeats, and a
+ * leader that hands over to it serves nothing until the attempt is given up. Nor should clients look for a coordinator while another is silent. */
 static void go_home(struct replica *core)
 {
-    if (core->options.balance_after_ms == UINT32_MAX ||
-        core->now_us - core->calm_since_us < (int64_t)core->options.balance_after_ms * 1000 || any_transfer(core)) {
+    core->homing.asked = false;
+    if (core->options.balance_after_ms == UINT32_MAX || any_transfer(core)) {
         return;
     }
     for (uint32_t i = 0; i < core->shard_count; i++) {
-        struct shard *s = &core->shards[i];
-        uint32_t home = home_of(s);
-        const struct peer *p = peer_by_id(core, home);
-        if (home == core->self || p == NULL || !shard_serves(s) || core->now_us < s->home_after_us || !peer_fit(s, p)) {
-            continue;
-        }
-        uint64_t match = match_of(s, home);
-        if (match + MESSAGE_ENTRIES_MAX / 4 < s->log.last) {
-            continue;
-        }
-        if (transfer_begin(s, home) == 0) {
-            log_event(LOG_INFO, "leadership_moves_home", "node=%u shard=%u target=%u", core->self, s->id, home);
+        if (may_go_home(core, &core->shards[i])) {
+            core->homing = (struct homing){.asked = true, .shard = i, .round = core->round_next};
+            core->round_asked++;
             return;
         }
+    }
+}
+
+void balance_answered(struct replica *core)
+{
+    if (!core->homing.asked) {
+        return;
+    }
+    for (size_t i = 0; i < core->peer_count; i++) {
+        const struct peer *p = &core->peers[i];
+        if (!p->self && p->connected && p->acked_round < core->homing.round) {
+            return;
+        }
+    }
+    core->homing.asked = false;
+    struct shard *s = &core->shards[core->homing.shard];
+    uint32_t home = home_of(s);
+    if (!any_transfer(core) && may_go_home(core, s) && transfer_begin(s, home) == 0) {
+        log_event(LOG_INFO, "leadership_moves_home", "node=%u shard=%u target=%u", core->self, s->id, home);
     }
 }
 

@@ -362,6 +362,47 @@ static void test_leadership_goes_home(void **state)
     world_fini(&w);
 }
 
+/* A world in which shard 1 is about to go home to node 2, which was away; run until the moment at_us, or until it goes. */
+static uint32_t start_going_home(struct world *w, int64_t at_us)
+{
+    world_init(w, 81, 3, 4);
+    w->options.balance_after_ms = 2000;
+    world_start(w);
+    assert_true(world_settle(w, 3 * SECOND));
+    world_kill(w, 2);
+    load(w, SECOND);
+    uint32_t leader = world_leader(w, 1)->id;
+    assert_int_not_equal(leader, 2);
+    world_restart(w, 2);
+    while (w->now_us < at_us && stats_of(w, leader).transfers_begun == 0) {
+        load(w, MS);
+    }
+    return leader;
+}
+
+/* A node freezes just before: the one that is to have it, or another. Nothing moves until it is back. */
+static void test_leadership_stays_while_a_node_is_silent(void **state)
+{
+    struct world w;
+    (void)state;
+    uint32_t leader = start_going_home(&w, 60 * SECOND);
+    int64_t went_us = w.now_us;
+    assert_true(stats_of(&w, leader).transfers_begun > 0);
+    world_fini(&w);
+    const uint32_t frozen[] = {2, 4 - leader};
+    for (size_t i = 0; i < COUNT_OF(frozen); i++) {
+        start_going_home(&w, went_us - 20 * MS);
+        world_pause(&w, frozen[i]);
+        load(&w, 800 * MS);
+        assert_int_equal(stats_of(&w, leader).transfers_begun, 0);
+        assert_int_equal(world_leader(&w, 1)->id, leader);
+        world_resume(&w, frozen[i]);
+        load(&w, 8 * SECOND);
+        assert_int_equal(world_leader(&w, 1)->id, 2);
+        world_fini(&w);
+    }
+}
+
 static void test_full_disk_hands_over(void **state)
 {
     struct world w;
@@ -641,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_transfer_refusals),
         cmocka_unit_test(test_transfer_to_a_frozen_node_aborts),
         cmocka_unit_test(test_leadership_goes_home),
+        cmocka_unit_test(test_leadership_stays_while_a_node_is_silent),
         cmocka_unit_test(test_full_disk_hands_over),
         cmocka_unit_test(test_full_disks_everywhere),
         cmocka_unit_test(test_slow_disk_hands_over),
