@@ -256,12 +256,6 @@ static int take_globals(struct cli *cli)
     return cli_number(cli, "timeout", 1, MOST_TIMEOUT_MS, timeout_ms, &cli->timeout_ms) ? CLI_OK : CLI_USAGE;
 }
 
-static bool is_terminal(FILE *file)
-{
-    int fd = fileno(file);
-    return fd >= 0 && isatty(fd);
-}
-
 /* The command again and again; what does not work once may work the next time. */
 static int watch(struct cli *cli)
 {
@@ -273,7 +267,7 @@ static int watch(struct cli *cli)
     }
     for (int64_t round = 1;; round++) {
         struct arena_mark before = arena_here(&cli->arena);
-        if (is_terminal(cli->out)) {
+        if (out_is_terminal(cli->out)) {
             fputs("\033[H\033[2J", cli->out);
         }
         code = cli->command->run(cli);

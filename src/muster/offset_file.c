@@ -216,6 +216,19 @@ static int read_csv(struct cli *cli, const char *path, struct bytes text, struct
     return CLI_OK;
 }
 
+static struct str safe(struct str text, struct arena *arena)
+{
+    return text.len > 0 ? out_text(text, arena) : text;
+}
+
+void saved_make_safe(struct saved_offsets *s, struct arena *arena)
+{
+    for (int i = 0; i < s->count; i++) {
+        s->v[i].group = safe(s->v[i].group, arena);
+        s->v[i].topic = safe(s->v[i].topic, arena);
+    }
+}
+
 static void write_field(struct str text, FILE *to)
 {
     bool quotes = text.len <= 0;

@@ -31,6 +31,8 @@ const struct saved_offset *saved_find(const struct saved_offsets *s, struct str 
 int saved_read(struct cli *cli, const char *path, struct saved_offsets *ret);
 int saved_parse(struct cli *cli, const char *name, struct bytes text,
                 struct saved_offsets *ret); /* the same of bytes; name: for what is said */
+/* Makes the names what out_text makes of them where they have anything that a terminal would obey, for a file that is written to one. */
+void saved_make_safe(struct saved_offsets *s, struct arena *arena);
 void saved_write_csv(const struct saved_offsets *s, bool with_group, FILE *to);
 json_t *saved_json(const struct saved_offsets *s);
 

@@ -45,7 +45,7 @@ static int write_segment(struct cli *cli, const char *path, const struct saved_o
     return CLI_OK;
 }
 
-static int print(struct cli *cli, const struct saved_offsets *offsets, bool with_group)
+static int print(struct cli *cli, struct saved_offsets *offsets, bool with_group)
 {
     const char *segment = cli_text(cli, "segment");
     if (segment != NULL) {
@@ -54,6 +54,9 @@ static int print(struct cli *cli, const struct saved_offsets *offsets, bool with
     if (cli->json) {
         out_json_print(saved_json(offsets), cli->out);
     } else {
+        if (out_is_terminal(cli->out)) {
+            saved_make_safe(offsets, &cli->arena);
+        }
         saved_write_csv(offsets, with_group, cli->out);
     }
     return CLI_OK;

@@ -66,6 +66,12 @@ struct str out_quoted(struct str text, struct arena *arena)
     return text.len == 0 ? STR("''") : arena_printf(arena, "'%.*s'", STR_ARG(out_text(text, arena)));
 }
 
+bool out_is_terminal(FILE *file)
+{
+    int fd = fileno(file);
+    return fd >= 0 && isatty(fd);
+}
+
 int out_width(struct str text)
 {
     int width = 0;
@@ -206,8 +212,7 @@ static void narrow(int *widths, const bool *right, int columns, int limit)
 static int terminal_width(FILE *to)
 {
     struct winsize size;
-    int fd = fileno(to);
-    return fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return out_is_terminal(to) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 void table_print_within(const struct table *t, int width, FILE *to)

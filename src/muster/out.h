@@ -12,6 +12,8 @@
 struct str out_text(struct str text, struct arena *arena);
 /* The same in single quotes, for messages; no text is ''. */
 struct str out_quoted(struct str text, struct arena *arena);
+/* Whether what is written there is for eyes. */
+bool out_is_terminal(FILE *file);
 /* Columns a text of out_text takes: its code points. */
 int out_width(struct str text);
 /* 2026-11-29T20:01:02.345Z */

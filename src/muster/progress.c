@@ -1,22 +1,17 @@
 #include "progress.h"
 
 #include "client.h"
+#include "out.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
 enum { EVERY_MS = 100, BAR = 30 };
 
-static bool shows(const struct cli *cli)
-{
-    int fd = fileno(cli->err);
-    return fd >= 0 && isatty(fd);
-}
-
 void progress(struct cli *cli, const char *what, int64_t done, int64_t all)
 {
     int64_t now = client_now_ms();
-    if (!shows(cli) || all <= 0 || (cli->progress_ms != 0 && now - cli->progress_ms < EVERY_MS)) {
+    if (!out_is_terminal(cli->err) || all <= 0 || (cli->progress_ms != 0 && now - cli->progress_ms < EVERY_MS)) {
         return;
     }
     cli->progress_ms = now;

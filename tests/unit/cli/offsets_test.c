@@ -128,6 +128,26 @@ static void json_has_what_csv_has_not(void **state)
     run_fini(&run);
 }
 
+/* On a terminal, that is; in a file the names are as they are. */
+static void names_do_not_reach_a_terminal_as_commands(void **state)
+{
+    static const char csv[] = "\"g\033[2J\",orders,0,1\n";
+    struct cli cli;
+    struct run run;
+    struct saved_offsets saved;
+    struct file f = file_of(csv, strlen(csv));
+    (void)state;
+    cli_begin(&cli, &run, false);
+    assert_int_equal(saved_read(&cli, f.path, &saved), CLI_OK);
+    saved_write_csv(&saved, true, cli.out);
+    saved_make_safe(&saved, &cli.arena);
+    saved_write_csv(&saved, true, cli.out);
+    cli_end(&cli, &run, CLI_OK);
+    unlink(f.path);
+    assert_string_equal(run.out, "g\033[2J,orders,0,1\ng\\x1b[2J,orders,0,1\n");
+    run_fini(&run);
+}
+
 static struct run read_part(const char *text, size_t len)
 {
     struct cli cli;
@@ -480,6 +500,7 @@ int main(void)
         cmocka_unit_test(csv_is_read_as_kafka_writes_it),
         cmocka_unit_test(json_is_read_back_whole),
         cmocka_unit_test(json_has_what_csv_has_not),
+        cmocka_unit_test(names_do_not_reach_a_terminal_as_commands),
         cmocka_unit_test(exports_cut_or_changed_anywhere),
         cmocka_unit_test(durations_are_iso),
         cmocka_unit_test(a_checksum_is_castagnolis),
