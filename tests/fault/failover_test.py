@@ -68,10 +68,10 @@ def prepare(cluster, world, prefix="", simple_groups=SIMPLE_GROUPS):
     return committers, beaters, members
 
 
-def gap_after(acks, moment):
-    """Longest time without an acknowledgement in the window that begins at the kill, in ms."""
-    times = [t for t, _ in acks if moment - 0.5 <= t <= moment + WINDOW_S]
-    return max((b - a for a, b in zip(times, times[1:]) if b >= moment), default=WINDOW_S) * 1000
+def gap_after(acks, moment, window=WINDOW_S):
+    """Longest time without an acknowledgement that ends in the window, which begins at the kill, in ms."""
+    times = [t for t, _ in acks if moment - 0.5 <= t <= moment + window]
+    return max((b - a for a, b in zip(times, times[1:]) if b >= moment), default=window) * 1000
 
 
 def one_round(cluster, world, committers, victim):
