@@ -1,7 +1,8 @@
 /* file.c: small files and pieces of files through the port. */
 #include "file.h"
+#include "format.h"
 
-enum { FILE_ZERO_BYTES = 64 * 1024 };
+enum { FILE_ZERO_BYTES = 64 * 1024, FILE_CHECK_BYTES = 32 * 1024 };
 #define FILE_PART_BYTES ((size_t)1 << 30)
 
 int store_file_read(const struct store_port *port, int file, uint64_t offset, void *dst, size_t len)
@@ -33,6 +34,21 @@ int store_file_zero(const struct store_port *port, int file, uint64_t from, uint
         from += len;
     }
     return MUSTER_E_OK;
+}
+
+int store_file_is_zero(const struct store_port *port, int file, uint64_t bytes, bool *ret)
+{
+    uint8_t piece[FILE_CHECK_BYTES];
+    uint64_t there = 0;
+    size_t got = 1;
+    int rc = port->size(port->ctx, file, &there);
+    bool zero = there == bytes;
+    for (uint64_t at = 0; rc >= 0 && zero && got > 0 && at < bytes; at += got) {
+        rc = port->read(port->ctx, file, at, piece, sizeof(piece), &got);
+        zero = rc >= 0 && got > 0 && store_all_zero(piece, got);
+    }
+    *ret = rc >= 0 && zero;
+    return rc;
 }
 
 int store_file_load(const struct store_port *port, int file, uint64_t limit_bytes, struct buf *out)

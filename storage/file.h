@@ -8,6 +8,8 @@
 int store_file_read(const struct store_port *port, int file, uint64_t offset, void *dst, size_t len);
 int store_file_write(const struct store_port *port, int file, uint64_t offset, const void *src, size_t len);
 int store_file_zero(const struct store_port *port, int file, uint64_t from, uint64_t to);
+/* Whether the file has so many bytes and all of them are zero. */
+int store_file_is_zero(const struct store_port *port, int file, uint64_t bytes, bool *ret);
 /* Everything in the file, at the end of out. LIMIT beyond limit_bytes. */
 int store_file_load(const struct store_port *port, int file, uint64_t limit_bytes, struct buf *out);
 /* Makes name hold exactly data: temporary file, sync, rename, sync of the folder. */

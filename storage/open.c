@@ -131,7 +131,6 @@ static int open_newest(struct recover *r)
 static int check_reserve(struct store *s)
 {
     int file = -1;
-    struct buf data;
     int rc = s->port.open(s->port.ctx, STORE_RESERVE_NAME, false, false, &file);
     if (rc == MUSTER_E_NOT_FOUND) {
         return MUSTER_E_OK;
@@ -139,14 +138,9 @@ static int check_reserve(struct store *s)
     if (rc < 0) {
         return rc;
     }
-    buf_init(&data, 0);
-    rc = store_file_load(&s->port, file, s->options.reserve_bytes, &data);
+    rc = store_file_is_zero(&s->port, file, s->options.reserve_bytes, &s->reserve_ready);
     s->port.close(s->port.ctx, file);
-    s->reserve_ready = rc >= 0 && data.len == s->options.reserve_bytes && data.len > 0 && store_all_zero(data.ptr, data.len);
-    buf_fini(&data);
-    if (rc == MUSTER_E_LIMIT) {
-        rc = MUSTER_E_OK;
-    }
+    s->reserve_ready = s->reserve_ready && s->options.reserve_bytes > 0;
     return rc >= 0 && !s->reserve_ready ? store_file_remove(&s->port, STORE_RESERVE_NAME) : rc;
 }
 

@@ -162,11 +162,11 @@ static int take_batch(struct recover *r, const struct walk *w, const struct walk
 
 static void note_torn(struct recover *r, const struct walk *w)
 {
-    size_t end = w->data.len;
-    while (end > w->at && w->data.ptr[end - 1] == 0) {
-        end--;
+    size_t len = w->data.len - (w->at - w->base);
+    while (len > 0 && w->data.ptr[w->at - w->base + len - 1] == 0) {
+        len--;
     }
-    r->dirty_bytes = end;
+    r->dirty_bytes = w->at + len;
     r->report->torn_tail = true;
     r->report->torn_offset = w->at;
     (void)snprintf(r->report->torn_file, sizeof(r->report->torn_file), "%s", w->name);
@@ -177,7 +177,7 @@ static void note_torn(struct recover *r, const struct walk *w)
 static int take_segment(struct recover *r, struct walk *w, bool newest)
 {
     struct walk_batch b;
-    int rc = store_segment_push(r->store, w->header.number, w->data.len);
+    int rc = store_segment_push(r->store, w->header.number, w->file_bytes);
     if (rc < 0) {
         return world_failed(r, w->name, "memory for recovery", rc);
     }
@@ -194,6 +194,9 @@ static int take_segment(struct recover *r, struct walk *w, bool newest)
         step = WALK_TORN;
     }
 #endif
+    if (step == WALK_FAILED) {
+        return world_failed(r, w->name, "reading the segment", w->failed);
+    }
     if (step == WALK_CORRUPT) {
         return corrupt(r, w, w->at, "%s", w->reason);
     }
@@ -231,7 +234,7 @@ static int read_segments(struct recover *r)
         const struct walk *prev = &walks[(done + 1) % 2];
         rc = store_walk_open(w, r->port, r->numbers[done]);
         if (rc >= 0) {
-            rc = store_walk_load(w, r->port);
+            rc = store_walk_begin(w, r->port);
         }
         if (rc < 0) {
             rc = segment_failed(r, w, rc);
@@ -390,11 +393,14 @@ int store_recover_replay(struct recover *r, const struct store_recovery *recover
         struct walk_batch b;
         rc = store_walk_open(&w, r->port, r->numbers[i]);
         if (rc >= 0) {
-            rc = store_walk_load(&w, r->port);
+            rc = store_walk_begin(&w, r->port);
         }
-        while (rc >= 0 && store_walk_next(&w, &b) == WALK_BATCH) {
+        size_t end = i + 1 < r->number_count ? w.file_bytes : r->used_bytes;
+        enum walk_step step = WALK_BATCH;
+        while (rc >= 0 && w.at < end && (step = store_walk_next(&w, &b)) == WALK_BATCH) {
             replay_batch(r, recovery, &b, &ordinal);
         }
+        rc = step == WALK_FAILED ? w.failed : rc;
         if (rc < 0) {
             rc = segment_failed(r, &w, rc);
         }

@@ -7,21 +7,25 @@
 
 enum walk_step {
     WALK_BATCH,
-    WALK_CLEAN,  /* nothing but zeros follows */
-    WALK_TORN,   /* something follows that is no batch, and no sign of a later one behind it */
-    WALK_CORRUPT /* a bad batch behind which a later one was begun, or the first batch is bad */
+    WALK_CLEAN,   /* nothing but zeros follows */
+    WALK_TORN,    /* something follows that is no batch, and no sign of a later one behind it */
+    WALK_CORRUPT, /* a bad batch behind which a later one was begun, or the first batch is bad */
+    WALK_FAILED   /* the file cannot be read; only when it is read piece by piece */
 };
 
 struct walk {
     char name[STORE_NAME_BYTES];
     uint64_t number; /* by its name */
     int file;
-    struct buf data; /* the whole file */
+    const struct store_port *port; /* to read the next piece through; NULL: the file is there whole */
+    struct buf data;               /* the file's bytes from base on: all of them, or a piece */
+    size_t base, file_bytes;
     struct segment_header header;
     size_t at;                               /* where the next batch is expected */
     uint64_t sequence;                       /* its number */
     uint8_t last_header[BATCH_HEADER_BYTES]; /* of the last good batch */
     char reason[160];                        /* for TORN and CORRUPT */
+    int failed;                              /* for FAILED: IO, LIMIT */
 };
 
 struct walk_batch {
@@ -36,6 +40,9 @@ int store_walk_open(struct walk *w, const struct store_port *port, uint64_t numb
 int store_walk_open_as(struct walk *w, const struct store_port *port, uint64_t number, const char *name);
 /* Reads it whole. CORRUPT and VERSION with the reason set, IO, LIMIT (no memory). */
 int store_walk_load(struct walk *w, const struct store_port *port);
+/* The same for a file that nobody changes, which is read piece by piece: what a step gives out is there until the next step. The port has to stay. At TORN and CORRUPT
+ * data has all that follows the last good batch. */
+int store_walk_begin(struct walk *w, const struct store_port *port);
 /* Its header and the body of its first batch, the checkpoints, at the end of out, and nothing more. CORRUPT, VERSION, IO, LIMIT. */
 int store_walk_peek(const struct walk *w, const struct store_port *port, struct segment_header *ret_header, struct batch_header *ret_first,
                     struct buf *out);
