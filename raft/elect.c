@@ -11,7 +11,8 @@ enum {
     STAGGER_US = 30000,     /* between ranks, on evidence */
     VOTED_WAIT_US = 120000, /* another one stands already: give it time */
     RETRY_US = 5000,        /* own entries still on their way to the disk */
-    DISRUPTING_TRIES = 2    /* then back to asking politely, which costs no terms */
+    DISRUPTING_TRIES = 2,   /* then back to asking politely, which costs no terms */
+    GREETING_MS = 10        /* a node that has just been reached dials back before it can answer */
 };
 
 static unsigned rank_in(const struct shard *s, uint32_t leader, unsigned *ret_count)
@@ -86,6 +87,48 @@ void elect_start(struct shard *s)
     unsigned rank = rank_in(s, 0, &count);
     unsigned base = s->core->options.election_timeout_ms;
     s->raft.follower_state.randomized_election_timeout = base / 2 + base * rank / 2;
+}
+
+/* ---- without a leader ------------------------------------------------------------------------------------------------------ */
+
+/* Where no leader is known nobody has to be waited for but those before this node in rank. It asks politely, so where there is one after all nothing comes of it. */
+static void hasten(struct shard *s, unsigned wait_ms)
+{
+    struct raft *r = &s->raft;
+    bool candidate = r->state == RAFT_CANDIDATE;
+    if (!shard_voter(s, s->core->self) || (!candidate && (r->state != RAFT_FOLLOWER || known_leader(s) != 0))) {
+        return;
+    }
+    unsigned count;
+    unsigned *timeout = candidate ? &r->candidate_state.randomized_election_timeout : &r->follower_state.randomized_election_timeout;
+    unsigned soon = (unsigned)(shard_silence_us(s) / 1000) + wait_ms + rank_in(s, 0, &count) * (STAGGER_US / 1000);
+    s->tries = 0;
+    *timeout = *timeout < soon ? *timeout : soon;
+}
+
+/* While a cluster starts, those that are up cannot do anything until they are a majority, and ask more and more rarely. */
+void elect_connected(struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        uint32_t voters[NODES_MAX];
+        size_t voter_count = shard_voters(s, voters), reached = 0;
+        for (size_t k = 0; k < voter_count; k++) {
+            const struct peer *p = peer_const(core, voters[k]);
+            reached += p != NULL && (p->self || p->connected);
+        }
+        if (reached > voter_count / 2) {
+            hasten(s, GREETING_MS);
+        }
+    }
+}
+
+/* Somebody asked whose log is older than this node's: it cannot win with this node's vote, and this node can with its. */
+void elect_refused_pre_vote(struct shard *s)
+{
+    if (s->raft.state == RAFT_FOLLOWER) {
+        hasten(s, 0);
+    }
 }
 
 /* A candidacy that set out to depose a dead leader and failed twice goes back to pre-votes: without a majority it would raise the term for ever. */

@@ -276,7 +276,9 @@ void elect_start(struct shard *s);
 void elect_before_timeout(struct shard *s); /* the library is about to be told that time has run out */
 void elect_tick(struct shard *s);
 void elect_peer_dead(struct replica *core, struct peer *p);
-void elect_refused_vote(struct shard *s); /* this node's log is longer than a disrupting candidate's */
+void elect_connected(struct replica *core);   /* to one node more */
+void elect_refused_pre_vote(struct shard *s); /* this node's log is newer than the candidate's */
+void elect_refused_vote(struct shard *s);     /* this node's log is longer than a disrupting candidate's */
 bool elect_admit(struct shard *s, uint32_t from, const struct raft_request_vote *vote); /* false: parked */
 void elect_announced(struct shard *s, uint32_t from, uint64_t term, uint32_t target);
 int64_t elect_deadline(const struct shard *s);

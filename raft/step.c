@@ -500,14 +500,22 @@ static uint64_t message_term(const struct raft_message *m)
     }
 }
 
+/* Negative: this node's log is older than the candidate's; positive: it is newer. */
+static int compare_logs(const struct shard *s, const struct raft_request_vote *vote)
+{
+    const struct entry *last = log_get(&s->log, s->log.last);
+    uint64_t last_term = last != NULL ? last->term : s->snapshot_term;
+    if (last_term != vote->last_log_term) {
+        return last_term < vote->last_log_term ? -1 : 1;
+    }
+    return s->log.last < vote->last_log_index ? -1 : s->log.last > vote->last_log_index;
+}
+
 /* Who is no voter by this node's newest configuration may be one by a newer one, which then is in its log: of two voters, the one that was just added
  * may be the only one that can lead. A removed node has no newer log: it is sent nothing from its removal on. */
 static bool may_stand(const struct shard *s, uint32_t from, const struct raft_request_vote *vote)
 {
-    const struct entry *last = log_get(&s->log, s->log.last);
-    uint64_t last_term = last != NULL ? last->term : s->snapshot_term;
-    bool newer = vote->last_log_term > last_term || (vote->last_log_term == last_term && vote->last_log_index > s->log.last);
-    return shard_voter(s, from) || newer;
+    return shard_voter(s, from) || compare_logs(s, vote) < 0;
 }
 
 /* What the library would take on trust. */
@@ -552,7 +560,11 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
             s->mute = false;
         }
     }
+    bool newer = compare_logs(s, &m->request_vote) > 0;
     shard_vote(s, m);
+    if (newer) {
+        elect_refused_pre_vote(s);
+    }
 }
 
 /* A rejection that arrives late, from before its sender caught up, makes 0.22.1 move its next index below what it knows to match; it then counts

@@ -550,6 +550,58 @@ static void test_minority_keeps_its_term(void **state)
     world_fini(&w);
 }
 
+/* A node that was up for long without a majority elects as soon as there is one, although it had come to ask rarely. */
+static void test_a_majority_of_late_comers(void **state)
+{
+    (void)state;
+    int64_t sum = 0;
+    for (uint64_t seed = 520; seed < 540; seed++) {
+        struct world w;
+        start(&w, seed, 3, 4);
+        load(&w, 100 * MS);
+        for (uint32_t n = 1; n <= 3; n++) {
+            world_kill(&w, n);
+        }
+        world_restart(&w, 3);
+        world_run(&w, 5 * SECOND + (int64_t)(seed % 20) * 20 * MS);
+        int64_t begin = w.now_us;
+        world_restart(&w, 1);
+        for (uint32_t s = 0; s < 4; s++) {
+            until_leader(&w, s, SECOND);
+        }
+        assert_true(w.now_us - begin < 200 * MS);
+        sum += w.now_us - begin;
+        world_fini(&w);
+    }
+    assert_true(sum / 20 < 120 * MS);
+}
+
+/* The first in rank asks, and lacks entries that the last has: that one need not wait for its turn. */
+static void test_who_has_the_newest_log_stands_at_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 540; seed < 550; seed++) {
+        struct world w;
+        start(&w, seed, 3, 1);
+        load(&w, 100 * MS);
+        assert_int_equal(replica_transfer(world_leader(&w, 0)->core, 0, 3), 0);
+        world_run(&w, 100 * MS);
+        assert_int_equal(world_leader(&w, 0)->id, 3);
+        world_isolate(&w, 3, true);
+        assert_int_equal(world_propose(&w, world_node(&w, 3), 0, 64), 0);
+        world_run(&w, 20 * MS);
+        for (uint32_t n = 1; n <= 3; n++) {
+            world_kill(&w, n);
+        }
+        world_isolate(&w, 3, false);
+        world_restart(&w, 1);
+        world_restart(&w, 3);
+        assert_true(until_leader(&w, 0, SECOND) < 150 * MS);
+        assert_int_equal(world_leader(&w, 0)->id, 3);
+        world_fini(&w);
+    }
+}
+
 /* Three nodes wake up, and the longer the log, the older the term: who has the newest term may not lead, and the others must learn of it. */
 static void test_longest_log_has_the_oldest_term(void **state)
 {
@@ -690,6 +742,8 @@ int main(void)
         cmocka_unit_test(test_diverged_replica_stops),
         cmocka_unit_test(test_diverged_replica_that_was_away_stops),
         cmocka_unit_test(test_minority_keeps_its_term),
+        cmocka_unit_test(test_a_majority_of_late_comers),
+        cmocka_unit_test(test_who_has_the_newest_log_stands_at_once),
         cmocka_unit_test(test_longest_log_has_the_oldest_term),
         cmocka_unit_test(test_a_long_log_is_applied_in_slices),
         cmocka_unit_test(test_offices_are_taken_first),
