@@ -290,7 +290,8 @@ static const char *apply_records(struct group_set *set, uint64_t index, const st
             return "the entry holds a record of a newer version";
         }
     }
-    for (int32_t i = 0; i < entry->records.len; i++) {
+    struct arena_mark before = arena_here(scratch);
+    for (int32_t i = 0; i < entry->records.len; i++, arena_rewind(scratch, before)) { /* one record's memory serves all */
         struct record record = {entry->records.v[i].key, entry->records.v[i].value};
         struct wire_decoded_record decoded;
         if (wire_record_decode(record, scratch, &decoded) < 0) {

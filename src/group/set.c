@@ -171,8 +171,10 @@ struct group *group_after(const struct group_set *set, struct str id)
         return RB_MIN(group_tree, tree);
     }
     struct group key = {.id = id};
-    struct group *g = RB_NFIND(group_tree, tree, &key);
-    return g != NULL && str_eq(g->id, id) ? RB_NEXT(group_tree, tree, g) : g;
+    struct group *g = group_find(set, id);
+    g = g != NULL ? RB_NEXT(group_tree, tree, g) : RB_NFIND(group_tree, tree, &key);
+    set->table->last = g; /* who goes through all of them asks about this one next */
+    return g;
 }
 
 void group_phase_move(struct group_set *set, struct group *g)

@@ -310,6 +310,11 @@ struct group_set {
     struct group_tree groups;     /* plus a lookup table, set.c */
     struct group_table *table;
     struct topic_name_tree topic_names;
+    struct {                            /* the offset that was put last, when it is its page's last: the next one mostly follows it */
+        const struct offset_page *page; /* NULL: it is not */
+        int32_t partition;
+        int64_t clock_ms, wall_ms;
+    } newest_offset;
     struct catalog *catalog; /* NULL in overlays */
     struct group_set_counts counts;
     uint64_t hash;

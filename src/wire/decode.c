@@ -71,22 +71,29 @@ static size_t least_type_size(const struct decoder *d, const struct wire_type *t
 static int decode_fixed(struct decoder *d, uint8_t kind, void *dst)
 {
     size_t size = fixed_size(kind);
+    const uint8_t *at = d->in.at;
+    uint64_t bits;
     if (reader_left(&d->in) < size) {
         return MUSTER_E_TRUNCATED;
     }
-    const uint8_t *at = d->in.at;
     d->in.at += size;
-    if (kind == WIRE_BOOL) {
-        *(bool *)dst = *at != 0;
-    } else if (kind == WIRE_UUID || size == 1) {
-        memcpy(dst, at, size);
-    } else if (size == 2) {
+    switch (size) {
+    case 1:
+        *(uint8_t *)dst = kind == WIRE_BOOL ? *at != 0 : *at;
+        break;
+    case 2:
         *(uint16_t *)dst = get_be16(at);
-    } else if (size == 4) {
+        break;
+    case 4:
         *(uint32_t *)dst = get_be32(at);
-    } else {
-        uint64_t bits = get_be64(at);
+        break;
+    case 8:
+        bits = get_be64(at);
         memcpy(dst, &bits, sizeof(bits));
+        break;
+    default:
+        memcpy(dst, at, sizeof(struct uuid));
+        break;
     }
     return MUSTER_E_OK;
 }

@@ -22,8 +22,16 @@ static inline size_t reader_left(const struct reader *in)
 }
 int read_int16(struct reader *in, int16_t *ret);
 int read_int32(struct reader *in, int32_t *ret);
-/* At most five bytes and 32 bits, else MALFORMED. */
-int read_uvarint(struct reader *in, uint32_t *ret);
+int read_long_uvarint(struct reader *in, uint32_t *ret);
+/* At most five bytes and 32 bits, else MALFORMED. Nearly all have one. */
+static inline int read_uvarint(struct reader *in, uint32_t *ret)
+{
+    if (in->at != in->end && *in->at < 0x80) {
+        *ret = *in->at++;
+        return MUSTER_E_OK;
+    }
+    return read_long_uvarint(in, ret);
+}
 /* A string with an int16 length in front; null is allowed. */
 int read_classic_string(struct reader *in, struct str *ret);
 /* Steps over the tagged fields of a structure of which none is known. */

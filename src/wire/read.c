@@ -21,7 +21,7 @@ int read_int32(struct reader *in, int32_t *ret)
     return MUSTER_E_OK;
 }
 
-int read_uvarint(struct reader *in, uint32_t *ret)
+int read_long_uvarint(struct reader *in, uint32_t *ret)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; shift <= 28; shift += 7) {

@@ -103,6 +103,9 @@ const struct wire_api *wire_api_find(int16_t key)
 const struct wire_record *wire_record_find(int16_t type)
 {
     size_t low = 0, high = wire_record_count;
+    if (type >= 0 && (size_t)type < high && wire_records[type].type == type) { /* Kafka's are counted from 0 */
+        return &wire_records[type];
+    }
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (wire_records[middle].type < type) {

@@ -205,6 +205,13 @@ void page_seek(const struct offset_page *p, int32_t partition, struct page_place
     }
 }
 
+void page_seek_end(const struct offset_page *p, int64_t last_clock_ms, int64_t last_wall_ms, struct page_place *ret)
+{
+    const uint8_t *end = p->data + p->size;
+    *ret =
+        (struct page_place){.number = p->count, .begin = end, .end = end, .before_clock_ms = last_clock_ms, .before_wall_ms = last_wall_ms};
+}
+
 /* ---- changing -------------------------------------------------------------------------------------------------------------- */
 
 /* All of them, written anew. with NULL: the one there goes. */
@@ -234,7 +241,11 @@ static void exchange(struct pool *pool, struct offset_page **page, const uint8_t
 {
     struct offset_page *old = *page, *p = old;
     size_t before = (size_t)(from - old->data), behind = old->size - (size_t)(to - old->data);
-    if (before + len + behind != old->size) {
+    if (behind == 0 && before + len > old->size) { /* mostly the state's youngest piece of memory, which grows where it is */
+        p = pool_resize(pool, old, page_bytes(old->size), page_bytes((uint32_t)(before + len)));
+        p->size = (uint32_t)(before + len);
+        *page = p;
+    } else if (before + len + behind != old->size) {
         p = pool_get(pool, page_bytes((uint32_t)(before + len + behind)));
         memcpy(p, old, page_bytes((uint32_t)before)); /* not as a structure, which may be longer than a page of few bytes */
         p->size = (uint32_t)(before + len + behind);

@@ -40,6 +40,8 @@ struct page_place {
 };
 /* p NULL: there is no page yet. */
 void page_seek(const struct offset_page *p, int32_t partition, struct page_place *ret);
+/* The same for a partition behind all of the page, of whose last offset these are the times. */
+void page_seek_end(const struct offset_page *p, int64_t last_clock_ms, int64_t last_wall_ms, struct page_place *ret);
 /* Puts an offset where page_seek() found its place; *page NULL: into a page of its own. Its metadata may be those of the page. */
 void page_put(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct page_place *place,
               const struct offset *with);

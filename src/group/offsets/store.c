@@ -200,6 +200,7 @@ void offsets_free(struct group_set *set, struct group *g)
         topic_name_drop(set, pages_of(g)[i]->topic);
         page_free(set->pool, pages_of(g)[i]);
     }
+    set->newest_offset.page = NULL;
     set->counts.offsets -= g->page_count > 0 ? g->offset_count : 0; /* an overlay counts those of its base, and has none */
     pages_free(set, g);
     g->page_count = 0;
@@ -249,11 +250,29 @@ static void forget(const struct apply_context *c, const struct offset_commit_key
     }
     group_hash_replace(c->set, hash_of_place(c, &place), 0);
     count(c->set, g, -1);
+    c->set->newest_offset.page = NULL;
     if ((*page)->count == 1) {
         page_remove(c->set, g, at);
     } else {
         page_drop(c->set->pool, page, &place);
     }
+}
+
+static void seek(const struct group_set *set, const struct offset_page *page, int32_t partition, struct page_place *ret)
+{
+    if (page != NULL && page == set->newest_offset.page && partition > set->newest_offset.partition) {
+        page_seek_end(page, set->newest_offset.clock_ms, set->newest_offset.wall_ms, ret);
+    } else {
+        page_seek(page, partition, ret);
+    }
+}
+
+static void note_newest(struct group_set *set, const struct offset_page *page, const struct page_place *place, const struct offset *o)
+{
+    set->newest_offset.page = place->number + 1 == page->count ? page : NULL;
+    set->newest_offset.partition = o->partition;
+    set->newest_offset.clock_ms = o->commit_clock_ms;
+    set->newest_offset.wall_ms = o->commit_wall_ms;
 }
 
 static void keep(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
@@ -267,7 +286,7 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
     struct offset_page **page = &pages_of(g)[at];
     struct topic_name *topic = paged ? (*page)->topic : topic_name_take(c->set, key->topic);
     struct page_place place;
-    page_seek(*page, key->partition, &place);
+    seek(c->set, *page, key->partition, &place);
     group_hash_replace(c->set, hash_of_place(c, &place), c->record_hash);
     struct offset with = {.partition = key->partition,
                           .leader_epoch = value->leader_epoch,
@@ -279,6 +298,7 @@ static void keep(const struct apply_context *c, const struct offset_commit_key *
                           .metadata = value->metadata};
     count(c->set, g, place.found ? 0 : 1);
     page_put(c->set->pool, page, topic, &place, &with);
+    note_newest(c->set, *page, &place, &with);
 }
 
 void offsets_apply_commit(const struct apply_context *c, const struct offset_commit_key *key, const struct offset_commit_value *value)
