@@ -112,11 +112,13 @@ json_t *history_json(struct str group, const history_answer *h, struct arena *ar
 
 /* ---- for people ------------------------------------------------------------------------------------------------------------------------- */
 
-static void print_rebalances(struct cli *cli, const history_answer *h)
+static void print_rebalances(struct cli *cli, const history_answer *h, int width)
 {
-    static const char *const headers[] = {"REBALANCE", "BEGAN", "TYPE", "EPOCHS", "MEMBERS", "MOVED", "SETTLED-AFTER", "LAST", "CAUSES"};
+    static const char *const headers[] = {"REBALANCE|#",        "BEGAN", "TYPE|", "EPOCHS", "MEMBERS|OF", "MOVED",
+                                          "SETTLED-AFTER|TOOK", "LAST",  "CAUSES"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    table_keep(&t, COUNT_OF(headers) - 1);
     for (int32_t i = 0; i < h->rebalances.len; i++) {
         const history_rebalance *r = &h->rebalances.v[i];
         bool over = r->settled_clock_ms >= 0;
@@ -130,14 +132,15 @@ static void print_rebalances(struct cli *cli, const history_answer *h)
         table_text(&t, r->last_member_id);
         table_text(&t, history_causes(r, &cli->arena));
     }
-    table_print(&t, cli->out);
+    table_print_within(&t, width, cli->out);
 }
 
-static void print_causes(struct cli *cli, const history_answer *h)
+static void print_causes(struct cli *cli, const history_answer *h, int width)
 {
-    static const char *const headers[] = {"REBALANCE", "TIME", "CAUSE", "MEMBER", "INSTANCE", "CLIENT-ID", "HOST", "REASON"};
+    static const char *const headers[] = {"REBALANCE|#", "TIME", "CAUSE", "MEMBER", "INSTANCE", "CLIENT-ID|CLIENT", "HOST", "REASON"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    table_keep(&t, 2);
     for (int32_t i = 0; i < h->rebalances.len; i++) {
         const history_rebalance *r = &h->rebalances.v[i];
         for (int32_t k = 0; k < r->causes.len; k++) {
@@ -152,7 +155,7 @@ static void print_causes(struct cli *cli, const history_answer *h)
         }
     }
     fputc('\n', cli->out);
-    table_print(&t, cli->out);
+    table_print_within(&t, width, cli->out);
 }
 
 static struct str partitions_text(const struct group_history_response_move *m, struct arena *arena)
@@ -165,10 +168,10 @@ static struct str partitions_text(const struct group_history_response_move *m, s
                                         : text;
 }
 
-static void print_moves(struct cli *cli, const history_answer *h)
+static void print_moves(struct cli *cli, const history_answer *h, int width)
 {
-    static const char *const headers[] = {"REBALANCE", "FROM", "TO", "TOPIC", "PARTITIONS"};
-    static const char *const task_headers[] = {"REBALANCE", "FROM", "TO", "SUBTOPOLOGY", "TASKS"};
+    static const char *const headers[] = {"REBALANCE|#", "FROM", "TO", "TOPIC", "PARTITIONS"};
+    static const char *const task_headers[] = {"REBALANCE|#", "FROM", "TO", "SUBTOPOLOGY", "TASKS"};
     struct table t;
     table_init(&t, &cli->arena, str_eq(h->group_type, STR("streams")) ? task_headers : headers, COUNT_OF(headers));
     for (int32_t i = 0; i < h->rebalances.len; i++) {
@@ -190,17 +193,17 @@ static void print_moves(struct cli *cli, const history_answer *h)
     }
     if (t.cell_count > 0) {
         fputc('\n', cli->out);
-        table_print(&t, cli->out);
+        table_print_within(&t, width, cli->out);
     }
 }
 
-void history_print(struct cli *cli, struct str group, const history_answer *h)
+void history_print(struct cli *cli, struct str group, const history_answer *h, int width)
 {
     fprintf(cli->out, "GROUP  %.*s\n\n", STR_ARG(out_text(group, &cli->arena)));
-    print_rebalances(cli, h);
+    print_rebalances(cli, h, width);
     if (h->rebalances.len > 0) {
-        print_causes(cli, h);
-        print_moves(cli, h);
+        print_causes(cli, h, width);
+        print_moves(cli, h, width);
     }
 }
 
@@ -246,7 +249,7 @@ static int history_one(struct describing *d, struct str group)
         return CLI_OK;
     }
     describe_next(d);
-    history_print(cli, group, h);
+    history_print(cli, group, h, out_terminal_width(cli->out));
     return CLI_OK;
 }
 

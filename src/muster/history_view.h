@@ -23,7 +23,7 @@ struct str history_duration(int64_t ms, struct arena *arena);
 struct str history_why(struct str group, const history_answer *h, struct arena *arena);
 /* " It waits for member m (client c at h).": who has not come to the group's epoch, which is to say has not given up what it should; else who lacks something. Empty: nobody. */
 struct str history_waits(const struct group_view *g, struct arena *arena);
-void history_print(struct cli *cli, struct str group, const history_answer *h); /* the tables */
+void history_print(struct cli *cli, struct str group, const history_answer *h, int width); /* the tables, as table_print_within */
 json_t *history_json(struct str group, const history_answer *h, struct arena *arena);
 
 #endif

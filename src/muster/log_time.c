@@ -1,5 +1,6 @@
 /* log_time.c: moments as people write them. Times are UTC: logs of nodes in several places are read side by side. */
 #include "log.h"
+#include "out.h"
 
 #include <string.h>
 #include <time.h>
@@ -8,9 +9,7 @@ enum { CLOCKS_DIFFER_MS = 1000 };
 
 int64_t log_wall_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return out_now_ms();
 }
 
 /* "15m", "15m ago": so long before now. */

@@ -95,11 +95,23 @@ struct str out_time(int64_t wall_ms, struct arena *arena)
                         tm.tm_sec, (int)ms);
 }
 
+int64_t out_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* ---- tables ---- */
 
 void table_init(struct table *t, struct arena *arena, const char *const *headers, int columns)
 {
     *t = (struct table){.arena = arena, .headers = headers, .columns = columns};
+}
+
+void table_keep(struct table *t, int column)
+{
+    t->kept |= UINT64_C(1) << column;
 }
 
 static void add_cell(struct table *t, struct str text)
@@ -144,99 +156,289 @@ static bool is_number(struct str text)
     return number;
 }
 
-/* Width and side of one column. */
-static int measure(const struct table *t, int column, bool *ret_right)
+/* 2023-11-14T22:13:20.000Z, as out_time writes the years 1 to 9999. */
+static bool is_time(struct str text)
 {
-    int width = (int)strlen(t->headers[column]);
-    bool right = t->cell_count > 0;
-    for (int i = column; i < t->cell_count; i += t->columns) {
-        int cell = out_width(t->cells[i]);
-        width = cell > width ? cell : width;
-        right = right && is_number(t->cells[i]);
+    static const char form[] = "0000-00-00T00:00:00.000Z";
+    bool time = text.len == (int32_t)sizeof(form) - 1;
+    for (int32_t i = 0; time && i < text.len; i++) {
+        time = form[i] == '0' ? text.ptr[i] >= '0' && text.ptr[i] <= '9' : text.ptr[i] == form[i];
     }
-    *ret_right = right;
-    return width;
+    return time;
 }
 
-/* The text's first columns; what is cut ends in '…'. */
-static void print_text(FILE *to, struct str text, int width)
+/* ---- a column as it is printed */
+
+enum { LEAST = 8, DATE_LENGTH = 10, YEAR_LENGTH = 4 };
+struct column {
+    struct str header;
+    int at;            /* its place in the table */
+    int width, least;  /* least: not cut below */
+    int skip;          /* so many bytes of each time are not shown: all share them, or the year is this one */
+    bool right, times; /* numbers; moments */
+    bool nothing;      /* "-" in all rows */
+    bool kept;         /* its texts are whole: they take several lines rather than being cut */
+};
+
+static bool is_dash(struct str text)
 {
-    int32_t len = text.len;
-    if (out_width(text) > width) {
-        len = 0;
-        for (int column = 0; column < width; len++) {
-            column += ((uint8_t)text.ptr[len] & 0xc0) != 0x80;
+    return str_eq(text, STR("-"));
+}
+
+/* "LONG|SHORT" */
+static struct str header_of(const char *header, bool narrow)
+{
+    const char *bar = strchr(header, '|');
+    struct str wide = {header, (int32_t)(bar != NULL ? bar - header : (ptrdiff_t)strlen(header))};
+    return narrow && bar != NULL ? str_of(bar + 1) : wide;
+}
+
+static int longest_word(struct str text)
+{
+    int longest = 0;
+    for (int32_t at = 0, begin = 0; at <= text.len; at++) {
+        if (at == text.len || text.ptr[at] == ' ') {
+            int width = out_width((struct str){text.ptr + begin, at - begin});
+            longest = width > longest ? width : longest;
+            begin = at + 1;
         }
-        len--; /* the last one makes room */
     }
-    fwrite(text.ptr, 1, (size_t)len, to);
-    fputs(len < text.len ? "…" : "", to);
+    return longest;
 }
 
-static void print_cell(FILE *to, struct str text, int width, bool right, bool last)
+static int cell_width(const struct column *c, struct str cell)
+{
+    return out_width(cell) - (c->times && !is_dash(cell) ? c->skip : 0);
+}
+
+static void measure(const struct table *t, struct column *c)
+{
+    bool filled = t->cell_count > 0;
+    int words = 0;
+    c->width = out_width(c->header);
+    c->right = c->times = c->nothing = filled;
+    for (int i = c->at; i < t->cell_count; i += t->columns) {
+        c->right = c->right && is_number(t->cells[i]);
+        c->times = c->times && (is_time(t->cells[i]) || is_dash(t->cells[i]));
+        c->nothing = c->nothing && is_dash(t->cells[i]);
+    }
+    c->times = c->times && !c->nothing;
+    for (int i = c->at; i < t->cell_count; i += t->columns) {
+        int width = cell_width(c, t->cells[i]), word = longest_word(t->cells[i]);
+        c->width = width > c->width ? width : c->width;
+        words = word > words ? word : words;
+    }
+    int least = c->kept ? words : LEAST;
+    least = c->right || c->times ? c->width : least;
+    c->least = c->kept && out_width(c->header) > least ? out_width(c->header) : least;
+}
+
+/* What stays of times: those of one day go without it, which stands in the header then; those of this year without the year. */
+static void shorten_times(const struct table *t, struct column *c)
+{
+    struct str first = STR_NULL;
+    bool day = true, year = true;
+    struct str now = out_time(out_now_ms(), t->arena);
+    for (int i = c->at; i < t->cell_count; i += t->columns) {
+        struct str cell = t->cells[i];
+        if (is_dash(cell)) {
+            continue;
+        }
+        first = str_is_null(first) ? cell : first;
+        day = day && memcmp(cell.ptr, first.ptr, DATE_LENGTH) == 0;
+        year = year && memcmp(cell.ptr, now.ptr, YEAR_LENGTH) == 0;
+    }
+    if (!day) {
+        c->skip = year ? YEAR_LENGTH + 1 : 0;
+        return;
+    }
+    int before = year ? YEAR_LENGTH + 1 : 0;
+    c->skip = DATE_LENGTH + 1;
+    c->header = arena_printf(t->arena, "%.*s %.*s", STR_ARG(c->header), DATE_LENGTH - before, first.ptr + before);
+}
+
+/* How wide the lines are; measures all. */
+static int total_of(const struct table *t, struct column *v, int count)
+{
+    int total = 2 * (count - 1);
+    for (int i = 0; i < count; i++) {
+        measure(t, &v[i]);
+        total += v[i].width;
+    }
+    return total;
+}
+
+static int remove_columns(struct column *v, int count, bool (*goes)(const struct column *c))
+{
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        if (!goes(&v[i])) {
+            v[left++] = v[i];
+        }
+    }
+    return left;
+}
+
+static bool says_nothing(const struct column *c)
+{
+    return c->nothing;
+}
+
+static bool has_no_name(const struct column *c)
+{
+    return c->header.len == 0;
+}
+
+/* Takes columns off the widest, one by one, until all fit or none is wider than it has to be. */
+static void narrow(struct column *v, int count, int excess)
+{
+    while (excess-- > 0) {
+        struct column *widest = NULL;
+        for (int i = 0; i < count; i++) {
+            widest = v[i].width > v[i].least && (widest == NULL || v[i].width > widest->width) ? &v[i] : widest;
+        }
+        if (widest == NULL) {
+            return;
+        }
+        widest->width--;
+    }
+}
+
+/* The columns that are shown within so many, and how wide. What costs least comes first: columns that say nothing, days that all rows share, short names, then texts. */
+static int fit(const struct table *t, struct column *v, int limit)
+{
+    int count = t->columns;
+    int total = total_of(t, v, count);
+    if (limit <= 0 || total <= limit) {
+        return count;
+    }
+    count = remove_columns(v, count, says_nothing);
+    total = total_of(t, v, count);
+    if (total > limit) {
+        for (int i = 0; i < count; i++) {
+            if (v[i].times) {
+                shorten_times(t, &v[i]);
+            }
+        }
+        total = total_of(t, v, count);
+    }
+    if (total > limit) {
+        for (int i = 0; i < count; i++) {
+            v[i].header = v[i].skip > 0 ? v[i].header : header_of(t->headers[v[i].at], true);
+        }
+        count = remove_columns(v, count, has_no_name);
+        total = total_of(t, v, count);
+    }
+    narrow(v, count, total - limit);
+    return count;
+}
+
+/* ---- what is cut */
+
+/* So many code points from the start, or from the end. */
+static int32_t bytes_of(struct str text, int columns, bool from_end)
+{
+    int32_t at = from_end ? text.len : 0;
+    while (columns > 0 && (from_end ? at > 0 : at < text.len)) {
+        at += from_end ? -1 : 1;
+        bool whole = from_end ? ((uint8_t)text.ptr[at] & 0xc0) != 0x80 : at == text.len || ((uint8_t)text.ptr[at] & 0xc0) != 0x80;
+        columns -= whole;
+    }
+    return at;
+}
+
+/* `behind` of the columns show the text's end. */
+static struct str cut(struct str text, int width, int behind, struct arena *arena)
+{
+    if (out_width(text) <= width || width < 1) {
+        return text;
+    }
+    int32_t begin = bytes_of(text, width - 1 - behind, false);
+    int32_t end = bytes_of(text, behind, true);
+    return arena_printf(arena, "%.*s…%.*s", begin, text.ptr, text.len - end, text.ptr + end);
+}
+
+struct str out_cut(struct str text, int width, struct arena *arena)
+{
+    bool word = text.len > 0 && memchr(text.ptr, ' ', (size_t)text.len) == NULL;
+    return cut(text, width, word ? (width - 1) * 2 / 3 : 0, arena);
+}
+
+/* How much of a kept text goes into a line: whole words. The rest begins behind the blank. */
+static struct str take_line(struct str *text, int width)
+{
+    struct str line = *text;
+    if (out_width(line) > width) {
+        int32_t end = bytes_of(*text, width, false);
+        while (end > 0 && text->ptr[end] != ' ') {
+            end--;
+        }
+        line.len = end > 0 ? end : text->len;
+    }
+    int32_t used = line.len < text->len ? line.len + 1 : line.len;
+    *text = (struct str){text->ptr + used, text->len - used};
+    return line;
+}
+
+/* ---- lines */
+
+static void print_cell(FILE *to, const struct column *c, struct str text, bool last)
 {
     int taken = out_width(text);
-    int blanks = taken < width ? width - taken : 0;
-    if (right && blanks > 0) {
-        fprintf(to, "%*s", blanks, "");
-    }
-    print_text(to, text, width);
+    int blanks = taken < c->width ? c->width - taken : 0;
+    fprintf(to, "%*s%.*s", c->right ? blanks : 0, "", STR_ARG(text));
     if (last) {
         fputc('\n', to);
     } else {
-        fprintf(to, "%*s", (right ? 0 : blanks) + 2, "");
+        fprintf(to, "%*s", (c->right ? 0 : blanks) + 2, "");
     }
 }
 
-/* Takes columns off the widest that are text, one by one, until all fit or none is wider than a few. */
-static void narrow(int *widths, const bool *right, int columns, int limit)
+/* One row, and below it what is left of the texts that are not cut. */
+static void print_row(const struct table *t, const struct column *v, int count, int row, FILE *to)
 {
-    enum { LEAST = 8 };
-    int total = 2 * (columns - 1);
-    for (int c = 0; c < columns; c++) {
-        total += widths[c];
+    struct str *rest = ARENA_NEW(t->arena, struct str, count);
+    bool more = true;
+    for (int i = 0; i < count; i++) {
+        struct str cell = t->cells[row + v[i].at];
+        int skip = v[i].times && !is_dash(cell) ? v[i].skip : 0;
+        rest[i] = (struct str){cell.ptr + skip, cell.len - skip};
     }
-    while (total > limit) {
-        int widest = -1;
-        for (int c = 0; c < columns; c++) {
-            widest = !right[c] && widths[c] > LEAST && (widest < 0 || widths[c] > widths[widest]) ? c : widest;
+    while (more) {
+        more = false;
+        for (int i = 0; i < count; i++) {
+            struct str line = v[i].kept ? take_line(&rest[i], v[i].width) : out_cut(rest[i], v[i].width, t->arena);
+            rest[i].len = v[i].kept ? rest[i].len : 0;
+            more = more || rest[i].len > 0;
+            print_cell(to, &v[i], line, i + 1 == count);
         }
-        if (widest < 0) {
-            return;
-        }
-        widths[widest]--;
-        total--;
     }
 }
 
-static int terminal_width(FILE *to)
+void table_print_within(const struct table *t, int width, FILE *to)
+{
+    struct column *v = ARENA_NEW(t->arena, struct column, t->columns);
+    for (int i = 0; i < t->columns; i++) {
+        v[i] = (struct column){.at = i, .header = header_of(t->headers[i], false), .kept = i < 64 && (t->kept >> i & 1) != 0};
+    }
+    int count = fit(t, v, width);
+    for (int i = 0; i < count; i++) {
+        print_cell(to, &v[i], cut(v[i].header, v[i].width, 0, t->arena), i + 1 == count);
+    }
+    for (int row = 0; row < t->cell_count; row += t->columns) {
+        print_row(t, v, count, row, to);
+    }
+}
+
+int out_terminal_width(FILE *to)
 {
     struct winsize size;
     return out_is_terminal(to) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-void table_print_within(const struct table *t, int width, FILE *to)
-{
-    int *widths = ARENA_NEW(t->arena, int, t->columns);
-    bool *right = ARENA_NEW(t->arena, bool, t->columns);
-    for (int c = 0; c < t->columns; c++) {
-        widths[c] = measure(t, c, &right[c]);
-    }
-    if (width > 0) {
-        narrow(widths, right, t->columns, width);
-    }
-    for (int c = 0; c < t->columns; c++) {
-        print_cell(to, str_of(t->headers[c]), widths[c], right[c], c + 1 == t->columns);
-    }
-    for (int i = 0; i < t->cell_count; i++) {
-        int c = i % t->columns;
-        print_cell(to, t->cells[i], widths[c], right[c], c + 1 == t->columns);
-    }
-}
-
 void table_print(const struct table *t, FILE *to)
 {
-    table_print_within(t, terminal_width(to), to);
+    table_print_within(t, out_terminal_width(to), to);
 }
 
 /* ---- JSON ---- */

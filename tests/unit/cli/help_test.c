@@ -48,11 +48,72 @@ static void tables_fit(void **state)
     assert_table(0, whole);
     assert_table(50, whole);
     assert_table(40, "GROUP            OFFSET  CLIENT-ID\n"
-                     "a-group-of-a-…  1234567  größe-größe-gr…\n"
+                     "a-gro…ong-name  1234567  größe…öße-größe\n"
                      "g                     1  c\n");
     assert_table(10, "GROUP      OFFSET  CLIENT-…\n"
-                     "a-group…  1234567  größe-g…\n"
+                     "a-g…name  1234567  grö…röße\n"
                      "g               1  c\n");
+}
+
+/* What costs least goes first. */
+static void what_a_terminal_has_no_room_for(void **state)
+{
+    (void)state;
+    static const char *const headers[] = {"NUMBER|#", "AT", "SAYS-NOTHING", "TYPE|", "ID", "WHY"};
+    struct arena arena;
+    struct table t;
+    char *text = NULL;
+    size_t bytes;
+    arena_init(&arena, 0);
+    table_init(&t, &arena, headers, 6);
+    table_keep(&t, 5);
+    for (int i = 0; i < 2; i++) {
+        table_number(&t, i);
+        table_text(&t, i == 0 ? STR("2023-11-14T22:13:20.000Z") : STR_NULL);
+        table_text(&t, STR_NULL);
+        table_text(&t, STR("classic"));
+        table_text(&t, STR("rdkafka-0b1c2d3e-4f5061"));
+        table_text(&t, i == 0 ? STR("one two three") : STR("a reason of some words"));
+    }
+    static const struct {
+        int width;
+        const char *expected;
+    } cases[] = {
+        {0, "NUMBER  AT                        SAYS-NOTHING  TYPE     ID                       WHY\n"
+            "     0  2023-11-14T22:13:20.000Z             -  classic  rdkafka-0b1c2d3e-4f5061  one two three\n"
+            "     1  -                                    -  classic  rdkafka-0b1c2d3e-4f5061  a reason of some words\n"},
+        {95, "NUMBER  AT                        TYPE     ID                       WHY\n"
+             "     0  2023-11-14T22:13:20.000Z  classic  rdkafka-0b1c2d3e-4f5061  one two three\n"
+             "     1  -                         classic  rdkafka-0b1c2d3e-4f5061  a reason of some words\n"},
+        {85, "NUMBER  AT 2023-11-14  TYPE     ID                       WHY\n"
+             "     0  22:13:20.000Z  classic  rdkafka-0b1c2d3e-4f5061  one two three\n"
+             "     1  -              classic  rdkafka-0b1c2d3e-4f5061  a reason of some words\n"},
+        {66, "#  AT 2023-11-14  ID                       WHY\n"
+             "0  22:13:20.000Z  rdkafka-0b1c2d3e-4f5061  one two three\n"
+             "1  -              rdkafka-0b1c2d3e-4f5061  a reason of some words\n"},
+        {42, "#  AT 2023-11-14  ID           WHY\n"
+             "0  22:13:20.000Z  rdka…4f5061  one two\n"
+             "                               three\n"
+             "1  -              rdka…4f5061  a reason of\n"
+             "                               some words\n"},
+        {20, "#  AT 2023-11-14  ID        WHY\n"
+             "0  22:13:20.000Z  rdk…5061  one\n"
+             "                            two\n"
+             "                            three\n"
+             "1  -              rdk…5061  a\n"
+             "                            reason\n"
+             "                            of\n"
+             "                            some\n"
+             "                            words\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        FILE *to = open_memstream(&text, &bytes);
+        table_print_within(&t, cases[i].width, to);
+        fclose(to);
+        assert_string_equal(text, cases[i].expected);
+        free(text);
+    }
+    arena_fini(&arena);
 }
 
 /* ---- the tables of commands ---- */
@@ -254,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_fit),
+        cmocka_unit_test(what_a_terminal_has_no_room_for),
         cmocka_unit_test(every_command_is_found_everywhere),
         cmocka_unit_test(every_command_has_a_page),
         cmocka_unit_test(completion_completes),

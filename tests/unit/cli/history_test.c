@@ -181,7 +181,7 @@ static void topics_are_named(void **state)
     struct cli cli;
     struct run run;
     cli_begin(&cli, &run, false);
-    history_print(&cli, STR("g"), &h);
+    history_print(&cli, STR("g"), &h, 0);
     cli_end(&cli, &run, CLI_OK);
     assert_non_null(strstr(run.out, "  /10.0.0.1  orders,returns and 3 more\n"));
     run_fini(&run);
@@ -209,6 +209,51 @@ static void many_causes_are_counted(void **state)
         strstr(history_why(STR("g"), &(history_answer){.rebalances = {&r, 1}}, arena).ptr, "because of what the history does not tell; "));
 }
 
+/* What a reset that fences does to many members is said once. */
+static void causes_that_differ_in_the_member_only_are_one(void **state)
+{
+    struct arena *arena = *state;
+    cause causes[6];
+    for (int i = 0; i < 5; i++) {
+        causes[i] = made_cause("admin");
+        causes[i].member_id = arena_printf(arena, "m-%d", i);
+        causes[i].by_client_id = STR("muster");
+        causes[i].by_host = STR("/10.0.0.9");
+        causes[i].reason = STR("offsets reset g --fence");
+    }
+    history_rebalance r = made_rebalance(arena, causes, 5);
+    r.counts.v[0].count = 5;
+    r.counts.len = 1;
+#define BEGIN "Group g rebalanced at 2023-11-14T22:13:20.000Z (generation 3 to 4) because "
+#define BY    " were removed by client muster at /10.0.0.9, saying 'offsets reset g --fence'"
+#define END   "; 2 partitions changed hands, and it was settled after 1.2 s, with 2 members, of which m-2 was the last."
+#define THREE "members m-0 (client app at /10.0.0.1), m-1 (client app at /10.0.0.1), m-2 (client app at /10.0.0.1) and "
+    assert_why(&r, BEGIN THREE "2 more" BY END, arena);
+    r.counts.v[0].count = 40; /* only so many are listed */
+    assert_why(&r, BEGIN THREE "37 more" BY END, arena);
+    r.causes.len = 1;
+    assert_why(&r, BEGIN "members m-0 (client app at /10.0.0.1) and 39 more" BY END, arena);
+    r.causes.len = 2;
+    r.counts.v[0].count = 2;
+    assert_why(&r, BEGIN "members m-0 (client app at /10.0.0.1) and m-1 (client app at /10.0.0.1)" BY END, arena);
+    r = made_rebalance(arena, causes, 4);
+    causes[1].reason = STR("another");
+    causes[2].reason = STR("another");
+    causes[3] = made_cause("member_joined");
+    r.counts.v[0].count = 3;
+    r.counts.v[1] = (cause_count){STR("member_joined"), 1};
+    r.counts.len = 2;
+    assert_why(&r,
+               BEGIN "member m-0 (client app at /10.0.0.1) was removed by client muster at /10.0.0.9, saying 'offsets reset g --fence', "
+                     "members m-1 (client app at /10.0.0.1) and m-2 (client app at /10.0.0.1) were removed by client muster at /10.0.0.9, "
+                     "saying 'another', and member m-1 (client app at /10.0.0.1) joined" END,
+               arena);
+#undef BEGIN
+#undef BY
+#undef END
+#undef THREE
+}
+
 static void what_came_of_it(void **state)
 {
     struct arena *arena = *state;
@@ -216,14 +261,20 @@ static void what_came_of_it(void **state)
     history_rebalance r = made_rebalance(arena, &c, 1);
     r.group_type = STR("streams");
     r.settled_clock_ms = -1;
-#define BEGIN "Group g rebalanced at 2023-11-14T22:13:20.000Z (epoch 3 to 4) because a warm-up task had caught up; "
-    assert_why(&r, BEGIN "2 tasks changed hands, and it is not settled yet, after 1 min 1 s.", arena);
+#define SINCE   "Group g rebalances since 2023-11-14T22:13:20.000Z "
+#define BECAUSE " because a warm-up task had caught up; "
+    assert_why(&r, SINCE "(epoch 3 to 4)" BECAUSE "2 tasks changed hands, and it is not settled yet, after 1 min 1 s.", arena);
     r.moved = 0;
-    assert_why(&r, BEGIN "no task changed hands, and it is not settled yet, after 1 min 1 s.", arena);
+    assert_why(&r, SINCE "(epoch 3 to 4)" BECAUSE "it is not settled yet, after 1 min 1 s.", arena);
+    r.epoch_after = 3; /* a classic group's generation comes when all have joined */
+    assert_why(&r, SINCE "(from epoch 3 on)" BECAUSE "it is not settled yet, after 1 min 1 s.", arena);
+    r.epoch_after = 4;
     r.settled_clock_ms = CLOCK_MS + 3;
     r.members = 0;
-    assert_why(&r, BEGIN "no task changed hands, and nobody is left.", arena);
-#undef BEGIN
+    assert_why(&r, "Group g rebalanced at 2023-11-14T22:13:20.000Z (epoch 3 to 4)" BECAUSE "no task changed hands, and nobody is left.",
+               arena);
+#undef SINCE
+#undef BECAUSE
 }
 
 /* Who comes into a group that a reset has emptied is not why it rebalanced; who reset it is. */
@@ -297,7 +348,7 @@ static void tables(void **state)
     r[1].settled_clock_ms = -1;
     r[1].last_member_id = STR_NULL;
     cli_begin(&cli, &run, false);
-    history_print(&cli, STR("g"), &h);
+    history_print(&cli, STR("g"), &h, 0);
     cli_end(&cli, &run, CLI_OK);
     assert_string_equal(
         run.out, "GROUP  g\n\n"
@@ -317,6 +368,32 @@ static void tables(void **state)
     run_fini(&run);
 }
 
+/* A terminal of 80 columns: times, causes and the ends of ids stay. */
+static void tables_on_a_terminal(void **state)
+{
+    struct arena *arena = *state;
+    cause causes[] = {made_cause("static_member_replaced"), made_cause("session_expired")};
+    history_rebalance r = made_rebalance(arena, causes, 2);
+    history_answer h = made_answer(&r, 1);
+    struct cli cli;
+    struct run run;
+    r.last_member_id = causes[0].member_id = causes[1].member_id = STR("rdkafka-0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0");
+    causes[0].client_id = causes[1].client_id = STR("rdkafka");
+    causes[0].reason = STR("static member of another process");
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h, 80);
+    cli_end(&cli, &run, CLI_OK);
+    assert_string_equal(run.out, "GROUP  g\n\n"
+                                 "#  BEGAN 2023-11-14  EPOCHS  OF  MOVED  TOOK   LAST      CAUSES\n"
+                                 "7  22:13:20.000Z     3-4      2      2  1.2 s  rdk…e9f0  static_member_replaced,\n"
+                                 "                                                         session_expired\n"
+                                 "\n"
+                                 "#  TIME 2023-11-14  CAUSE                   MEMBER    CLIENT   HOST      REASON\n"
+                                 "7  22:13:20.000Z    static_member_replaced  rdk…e9f0  rdkafka  /10….0.1  static …\n"
+                                 "7  22:13:20.000Z    session_expired         rdk…e9f0  rdkafka  /10….0.1  -\n");
+    run_fini(&run);
+}
+
 static void a_history_without_moves_has_no_table_of_them(void **state)
 {
     struct arena *arena = *state;
@@ -327,13 +404,13 @@ static void a_history_without_moves_has_no_table_of_them(void **state)
     struct run run;
     h.group_type = STR("streams");
     cli_begin(&cli, &run, false);
-    history_print(&cli, STR("g"), &h);
+    history_print(&cli, STR("g"), &h, 0);
     cli_end(&cli, &run, CLI_OK);
     assert_int_equal(count_of(run.out, "REBALANCE"), 2);
     run_fini(&run);
     r.moves_more = 1;
     cli_begin(&cli, &run, false);
-    history_print(&cli, STR("g"), &h);
+    history_print(&cli, STR("g"), &h, 0);
     cli_end(&cli, &run, CLI_OK);
     assert_non_null(strstr(run.out, "REBALANCE  FROM  TO  SUBTOPOLOGY  TASKS\n"));
     run_fini(&run);
@@ -370,11 +447,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_member_is_told_as_far_as_it_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(topics_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(many_causes_are_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(causes_that_differ_in_the_member_only_are_one, setup, teardown),
         cmocka_unit_test_setup_teardown(what_came_of_it, setup, teardown),
         cmocka_unit_test_setup_teardown(whom_it_waits_for, setup, teardown),
         cmocka_unit_test_setup_teardown(what_emptied_it_is_said_too, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_said_of_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(tables, setup, teardown),
+        cmocka_unit_test_setup_teardown(tables_on_a_terminal, setup, teardown),
         cmocka_unit_test_setup_teardown(a_history_without_moves_has_no_table_of_them, setup, teardown),
         cmocka_unit_test_setup_teardown(as_json, setup, teardown),
     };
