@@ -81,6 +81,7 @@ struct log_printer {
     struct log_topic_ids topic_ids;
     struct arena scratch; /* cleared with each item */
     bool header_done;
+    int rule_width;
     int64_t kafka_shard; /* the one that is being dumped in Kafka's form; -1: none yet */
     uint64_t printed;
     bool unreadable;  /* an entry was no entry */
@@ -240,6 +241,7 @@ struct log_shard {
     uint64_t index, term; /* of its newest entry; the newest term that was seen */
     int64_t wall_ms;      /* clock of the node that wrote it; 0: not known, for it is in a snapshot */
     uint64_t entries;     /* applied, behind the snapshot that was begun with */
+    uint64_t snapshot;    /* its index; 0: it was begun with nothing */
     struct group_set *set;
 };
 struct log_wish {

@@ -125,6 +125,17 @@ int log_past_open(struct cli *cli, struct log_folder *f, struct str group, int64
 
 /* ---- what moment it is ---- */
 
+/* When the entry was written, or why that is not known: barriers and configurations carry no time, nor do snapshots. */
+static struct str written(const struct log_shard *s, struct arena *arena)
+{
+    if (s->wall_ms > 0) {
+        return out_time(s->wall_ms, arena);
+    }
+    return s->snapshot == 0          ? STR("before its first record")
+           : s->index == s->snapshot ? STR("a snapshot")
+                                     : arena_printf(arena, "the snapshot at %" PRIu64 " and no record behind it", s->snapshot);
+}
+
 void log_past_print(struct cli *cli, const struct log_past *p)
 {
     size_t count;
@@ -144,7 +155,7 @@ void log_past_print(struct cli *cli, const struct log_past *p)
     }
     for (size_t i = 0; i < count; i++) {
         if (log_past_is_asked(p, all[i].shard)) {
-            struct str time = all[i].wall_ms > 0 ? out_time(all[i].wall_ms, &cli->arena) : STR("a snapshot");
+            struct str time = written(&all[i], &cli->arena);
             fprintf(cli->out, "As of entry %" PRIu64 " of shard %" PRIu32 ", shard clock %" PRId64 " ms, %.*s\n", all[i].index,
                     all[i].shard, group_set_clock(all[i].set), STR_ARG(time));
         }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RULE_WIDTH = 30 };
+enum { RULE_WIDTH = 61, RULE_WIDTH_TERMINAL = 36 }; /* no rule that makes a record is longer than the first; on a terminal they are cut */
 
 /* ---- patterns ---- */
 
@@ -50,6 +50,7 @@ static bool pattern_finds(const struct log_pattern *pattern, struct str line)
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter)
 {
     *p = (struct log_printer){.cli = cli, .filter = *filter, .kafka_shard = -1};
+    p->rule_width = out_is_terminal(cli->out) ? RULE_WIDTH_TERMINAL : RULE_WIDTH;
     arena_init(&p->scratch, 0);
 }
 
@@ -61,7 +62,7 @@ void log_printer_fini(struct log_printer *p)
 static void print_header(struct log_printer *p)
 {
     if (!p->header_done && !p->cli->json) {
-        fprintf(p->cli->out, "%5s %9s %5s %6s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "SIZE", "TIME", RULE_WIDTH, "RULE",
+        fprintf(p->cli->out, "%5s %9s %5s %6s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "SIZE", "TIME", p->rule_width, "RULE",
                 "RECORD <- REQUEST");
     }
     p->header_done = true;
@@ -90,9 +91,9 @@ static struct str request_text(const struct log_entry_cause *cause, struct arena
 static void print_line(struct log_printer *p, const struct log_item *item, struct str time, const struct log_entry_cause *cause,
                        struct str record)
 {
-    struct str rule = cause != NULL ? out_text(cause->rule, &p->scratch) : STR("-");
+    struct str rule = cause != NULL ? out_cut(out_text(cause->rule, &p->scratch), p->rule_width, &p->scratch) : STR("-");
     struct str request = request_text(cause, &p->scratch);
-    int blanks = RULE_WIDTH - out_width(rule);
+    int blanks = p->rule_width - out_width(rule);
     print_header(p);
     fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 " %6d  %-24.*s  %.*s%*s  %s%.*s%.*s\n", item->shard, item->index, item->term,
             item->payload.len > 0 ? item->payload.len : 0, STR_ARG(time), STR_ARG(rule), blanks > 0 ? blanks : 0, "",

@@ -148,6 +148,7 @@ static int restore(struct replay_shard *s, const struct store_snapshot_meta *met
     group_set_clear(set_of(s));
     int rc = restore_runs(s, reader);
     s->is.index = meta->index;
+    s->is.snapshot = meta->index;
     s->gathered = meta->index;
     s->is.term = meta->term > s->is.term ? meta->term : s->is.term;
     s->is.wall_ms = 0;
@@ -435,6 +436,7 @@ static void begin_with_nearest(struct log_replay *r, const struct log_wish *wish
                     s->is.shard, meta.index);
             group_set_clear(s->is.set);
             s->is.index = 0;
+            s->is.snapshot = 0;
             s->gathered = 0;
         }
         if (rc == MUSTER_E_CORRUPT || rc == MUSTER_E_VERSION) {

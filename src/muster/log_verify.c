@@ -8,6 +8,17 @@
 
 #include <inttypes.h>
 
+/* How much of what was verified is the state itself: without a snapshot's hash there was nothing to hold it against. */
+static struct str verdict(uint64_t snapshots, uint64_t compared, struct arena *arena)
+{
+    if (compared > 0) {
+        return arena_printf(arena, "%" PRIu64 " snapshots; the state agreed with %" PRIu64 " of them", snapshots, compared);
+    }
+    return arena_printf(arena,
+                        "%s: no state hash was there to compare with. Verified are the checksums, and that every entry can be applied",
+                        snapshots == 0 ? "no snapshots" : "snapshots only where the log does not reach");
+}
+
 /* What was verified: as a table, or, with --json, what it returns. */
 static json_t *show_verified(struct cli *cli, const struct log_folder *f, const struct log_replay *r)
 {
@@ -37,9 +48,8 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     }
     if (!cli->json) {
         table_print(&t, cli->out);
-        fprintf(cli->out,
-                "\n%" PRIu64 " batches in %" PRIu64 " segments, %" PRIu64 " snapshots; the state agreed with %" PRIu64 " of them\n",
-                f->report.batches, f->report.segments, snapshots, compared);
+        fprintf(cli->out, "\n%" PRIu64 " batches in %" PRIu64 " segments, %.*s\n", f->report.batches, f->report.segments,
+                STR_ARG(verdict(snapshots, compared, &cli->arena)));
         json_decref(shards);
         return NULL;
     }
@@ -167,7 +177,8 @@ const struct cli_command command_log_verify = {
     .summary = "Verifies a log: every checksum, and the state that it makes.",
     .details =
         "Reads every batch and snapshot, applies the entries to an empty state or to the oldest snapshot that they follow, and compares\n"
-        "the state's hash with the one each snapshot carries; where they are not the same, the records that differ are told, and the entry "
+        "the state's hash with the one each snapshot carries (a log without snapshots has none, which is said); where they are not the "
+        "same, the records that differ are told, and the entry "
         "that\n"
         "wrote each of them last. With --with the states of two nodes are compared at every index that both logs reach, and the first "
         "entry\n"

@@ -104,7 +104,7 @@ static void shows_each_record_with_its_cause(void **state)
     snprintf(place, sizeof(place), "    1         3     1 %6d  ", made_entry(&((struct made *)*state)->arena, 1, 3, 1).payload.len);
     const char *first = strstr(r.out, place);
     assert_non_null(first);
-    const char *rest = "2026-09-21T14:13:20.000Z  join: new member                ClassicGroup GroupId=g";
+    const char *rest = "2026-09-21T14:13:20.000Z  join: new member                                               ClassicGroup GroupId=g";
     assert_true(strncmp(first + strlen(place), rest, strlen(rest)) == 0);
     assert_non_null(strstr(r.out, "ClassicGroup GroupId=g : ProtocolType=consumer Generation=1 State=Stable ProtocolName=range Leader=m1"));
     assert_non_null(strstr(r.out, "Protocols=[Name=range Metadata=topics(orders)]"));
@@ -115,6 +115,24 @@ static void shows_each_record_with_its_cause(void **state)
     assert_non_null(strstr(r.out, "Topic Name=orders : TopicId=AQIDAAAAAAAAAAAAAAAAAA Partitions=3"));
     assert_non_null(strstr(r.out, " <- JoinGroup v4 app /127.0.0.1 \"first start\"\n"));
     assert_null(strstr(r.out, "offset=99"));
+    run_fini(&r);
+}
+
+/* The longest rule that there is, and short ones: every record begins below RECORD. */
+static void records_stand_in_one_column(void **state)
+{
+    struct made_change e;
+    made_story(*state);
+    made_change_init(&e, API_KEY_JOIN_GROUP, "classic join: in place of the last member of the new protocol", "g", 3);
+    made_change_add(&e, wire_record_encode(RECORD_CLASSIC_GROUP, &(struct classic_group_key){STR("g")}, 0, NULL,
+                                           &((struct made *)*state)->arena));
+    made_change_write(*state, &e, MADE_LAST + 1);
+    struct run r = dump(*state, everything, false);
+    long column = strstr(r.out, "RECORD <-") - r.out;
+    assert_int_equal(lines_of(r.out), 11);
+    for (const char *line = r.out; *line != '\0'; line = strchr(line, '\n') + 1) {
+        assert_true(line[column - 1] == ' ' && line[column - 2] == ' ' && line[column] >= 'A' && line[column] <= 'Z');
+    }
     run_fini(&r);
 }
 
@@ -308,6 +326,32 @@ static void verifies_the_state_at_a_snapshot(void **state)
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, CLI_OK);
     assert_non_null(strstr(r.out, "1 snapshots; the state agreed with 1 of them"));
+    run_fini(&r);
+}
+
+/* Nothing to compare with is not the same as compared and found good. */
+static void says_that_there_was_no_hash_to_compare_with(void **state)
+{
+    made_story(*state);
+    struct run r = verify(*state, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "no snapshots: no state hash was there to compare with. Verified are the checksums, and that every"));
+    assert_null(strstr(r.out, "agreed"));
+    run_fini(&r);
+}
+
+static void says_of_what_time_a_state_is(void **state)
+{
+    made_story(*state);
+    struct run r = state_at(*state, NULL, 2);
+    assert_non_null(strstr(r.out, "As of entry 2 of shard 1, shard clock 0 ms, before its first record\n"));
+    run_fini(&r);
+    r = state_at(*state, NULL, 3);
+    assert_non_null(strstr(r.out, "As of entry 3 of shard 1, shard clock 5000 ms, 2026-09-21T14:13:20.000Z\n"));
+    run_fini(&r);
+    made_snapshot(*state, 6, 0, 0);
+    r = state_at(*state, NULL, 6);
+    assert_non_null(strstr(r.out, "As of entry 6 of shard 1, shard clock 5000 ms, a snapshot\n"));
     run_fini(&r);
 }
 
@@ -530,6 +574,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shows_each_record_with_its_cause, setup, teardown),
+        cmocka_unit_test_setup_teardown(records_stand_in_one_column, setup, teardown),
         cmocka_unit_test_setup_teardown(shows_all_there_is_when_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(filters_by_group_type_shard_and_index, setup, teardown),
         cmocka_unit_test_setup_teardown(json_is_one_object_a_line, setup, teardown),
@@ -538,6 +583,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_a_real_folder_without_touching_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_folder_that_is_none_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
+        cmocka_unit_test_setup_teardown(says_that_there_was_no_hash_to_compare_with, setup, teardown),
+        cmocka_unit_test_setup_teardown(says_of_what_time_a_state_is, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_the_records_that_differ, setup, teardown),
         cmocka_unit_test_setup_teardown(takes_back_what_is_erased_late, setup, teardown),
