@@ -1,5 +1,5 @@
 # What `cmake --install BUILD [--prefix /usr]` puts where (DESTDIR goes in front): the programs, and what `muster` says of itself: its manual pages and completion for
-# bash and zsh, written when it is installed, by the program that is installed.
+# bash and zsh, written when it is installed, by the program that is installed; the unit for systemd, and what there is to read.
 
 include(GNUInstallDirs)
 
@@ -15,4 +15,5 @@ install(CODE "
 install(DIRECTORY ${muster_said}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES ${muster_said}/completion/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${muster_said}/completion/_muster DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE NOTICE README.md CHANGELOG.md deploy/musterd.properties DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES deploy/musterd.service DESTINATION lib/systemd/system)

@@ -21,6 +21,9 @@ from shell import Tools  # noqa: E402
 TOPIC, OTHER = "takeover", "takeover-log"
 RECORDS = 40
 GROUPS = ("take-classic", "take-consumer", "take-simple", "take-streams")
+MUSTER_ONLY = ("groups history take-classic", "groups why take-classic", "groups describe take-classic --at 5", "offsets list take-classic --at 5", "log dump", "log stat",
+               "log verify", "log state", "cluster members", "cluster status", "cluster transfer 1 1", "cluster rebalance", "cluster upgrade", "cluster add 7@127.0.0.1:1", "cluster remove 1",
+               "snapshot save never-written")
 PLANS = ("--to-earliest", "--to-latest", "--to-current", "--to-offset 7", "--to-offset 100000", "--shift-by -3", "--shift-by 5", "--shift-by -50")
 
 
@@ -174,6 +177,10 @@ def refusals(kafka):
     kafka.must("offsets", "delete", "take-renamed", "--topic", f"{OTHER}:1", "--execute")
     left = json.loads(kafka.must("offsets", "export", "take-renamed", "--json"))["groups"][0]["offsets"]
     check([o["partition"] for o in left] == [0], f"after rename and delete: {left}")
+    for words in MUSTER_ONLY:
+        code, out, err = kafka.run(*words.split())
+        check(code == 1 and out == "" and "it is not a muster node" in err, f"{words} on Kafka: {code} {out} {err}")
+    print(f"{len(MUSTER_ONLY)} commands that need a log say so")
     print("on Kafka: --fence and protect say that they cannot; unknown and active groups are refused; rename and delete work")
 
 

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import yaml
@@ -78,10 +80,9 @@ def unit():
     check({"2", "3", "4", "7", "8", "70"} <= codes, f"musterd.service: {codes}: of what starting again does not mend, something is missing")
     check(codes <= set(re.findall(r"^ +([0-9]+)  ", usage, re.M)), f"musterd.service: {codes}: not all are exit codes of musterd")
     check("AF_UNIX" in settings["RestrictAddressFamilies"], "musterd.service: the notify socket is of AF_UNIX")
-    if shutil.which("systemd-analyze"):
-        done = subprocess.run(["systemd-analyze", "verify", str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        wrong = [line for line in done.stdout.splitlines() if "musterd.service" in line and "is not executable" not in line]
-        check(not wrong, f"systemd-analyze: {wrong}")
+    done = subprocess.run(["systemd-analyze", "verify", str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    wrong = [line for line in done.stdout.splitlines() if "musterd.service" in line and "is not executable" not in line]
+    check(not wrong, f"systemd-analyze: {wrong}")
 
 
 # ---- containers
@@ -130,6 +131,19 @@ def compose():
     check(len(set(outside)) == len(outside) == 6, f"compose.yaml: ports: {outside}")
 
 
+def before_stop(command, grace_s):
+    """preStop, with another process in the place of process 1: it is told to end, and the script ends when it has."""
+    check(command[:2] == ["/bin/sh", "-c"] and " 1;" in command[2], f"kubernetes: preStop: {command}")
+    with subprocess.Popen(["/bin/sh", "-c", "trap 'sleep 1; exit 0' TERM; while :; do sleep 0.1; done"]) as node:
+        begun = time.monotonic()
+        threading.Thread(target=node.wait, daemon=True).start()  # as a container's end takes process 1 away
+        subprocess.run([*command[:2], re.sub(r"\b1;", f"{node.pid};", command[2])], check=False, timeout=30, stderr=subprocess.DEVNULL)
+        took_s = time.monotonic() - begun
+        check(node.poll() is not None, "kubernetes: preStop has ended before the node")
+        node.kill()
+    check(3 <= took_s and grace_s >= took_s + GRACE_SECONDS, f"kubernetes: preStop takes {took_s} s of {grace_s}")
+
+
 def stateful_set(kinds):
     whole = kinds["StatefulSet"][0]
     spec, pod = whole["spec"], whole["spec"]["template"]["spec"]
@@ -144,8 +158,7 @@ def stateful_set(kinds):
         check(container[kind]["httpGet"] == {"path": path, "port": "admin"}, f"kubernetes: {kind}")
     check(container["startupProbe"]["periodSeconds"] * container["startupProbe"]["failureThreshold"] >= 300, "kubernetes: patience at the start")
     check(container["livenessProbe"]["periodSeconds"] * container["livenessProbe"]["failureThreshold"] >= 30, "kubernetes: patience afterwards")
-    sleep = int(container["lifecycle"]["preStop"]["exec"]["command"][1])
-    check(pod["terminationGracePeriodSeconds"] >= sleep + GRACE_SECONDS, "kubernetes: terminationGracePeriodSeconds")
+    before_stop(container["lifecycle"]["preStop"]["exec"]["command"], pod["terminationGracePeriodSeconds"])
     check("exec musterd --config" in container["args"][0], "kubernetes: musterd has to get the signals")
     mounts = {mount["name"] for mount in container["volumeMounts"]}
     check(mounts == {v["name"] for v in pod["volumes"]} | {v["metadata"]["name"] for v in spec["volumeClaimTemplates"]}, "kubernetes: volumes")
@@ -156,6 +169,13 @@ def stateful_set(kinds):
         try_config(text, f"kubernetes: pod {n}")
         check(values(text).get("node.id") == str(n + 1), f"kubernetes: pod {n}: node.id")
     return spec["selector"]["matchLabels"], config
+
+
+def yaml_files():
+    rules = "{extends: default, rules: {line-length: disable, document-start: disable, comments: {min-spaces-from-content: 1}, braces: {max-spaces-inside: 1}}}"
+    files = [str(path) for path in sorted(DEPLOY.rglob("*.yaml"))]
+    done = subprocess.run(["yamllint", "--strict", "-d", rules, *files], stdout=subprocess.PIPE, text=True, check=False)
+    check(done.returncode == 0 and len(files) == 2, f"yamllint: {done.stdout}")
 
 
 def kubernetes():
@@ -180,7 +200,7 @@ def main():
         print(__doc__.strip())
         return 0 if sys.argv[1:] == ["--help"] else 2
     MUSTERD = sys.argv[1]
-    for part in (sample, unit, containerfile, compose, kubernetes):
+    for part in (sample, unit, containerfile, compose, yaml_files, kubernetes):
         part()
     print("\n".join(failures) or "ok")
     return 1 if failures else 0

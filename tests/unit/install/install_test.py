@@ -72,6 +72,8 @@ def main():
         check([p.name for p in Path(folder).iterdir()] == ["usr"], f"besides usr: {list(Path(folder).iterdir())}")
         for part in (programs, manual, completion):
             part(usr)
+        for read in ("lib/systemd/system/musterd.service", "share/doc/muster/README.md", "share/doc/muster/musterd.properties"):
+            check((usr / read).is_file(), f"{read} is not installed")
     for text in failures:
         print(text)
     sys.exit(1 if failures else 0)
