@@ -1,7 +1,9 @@
-/* args.c: the command line. Options may stand anywhere; `--name value` and `--name=value` are the same; `--` ends the options. */
+/* args.c: the command line. Options stand anywhere behind the command, those of every command also before it; `--name value` and
+ * `--name=value` are the same; `--` ends the options. */
 #include "cli.h"
 #include "context.h"
 #include "help.h"
+#include "log.h"
 #include "out.h"
 
 #include <muster/closest.h>
@@ -108,19 +110,13 @@ bool cli_number(struct cli *cli, const char *name, int64_t least, int64_t most, 
     return false;
 }
 
-struct str *cli_names(struct cli *cli, const char *name, int *ret_count)
+struct str *cli_names(struct cli *cli, int *ret_count)
 {
-    struct str *names = ARENA_NEW(&cli->arena, struct str, cli->operand_count + cli->given_count);
-    int count = 0;
+    struct str *names = ARENA_NEW(&cli->arena, struct str, cli->operand_count);
     for (int i = 0; i < cli->operand_count; i++) {
-        names[count++] = str_of(cli->operands[i]);
+        names[i] = str_of(cli->operands[i]);
     }
-    for (int i = 0; name != NULL && i < cli->given_count; i++) {
-        if (strcmp(cli->given[i].name, name) == 0) {
-            names[count++] = str_of(cli->given[i].value);
-        }
-    }
-    *ret_count = count;
+    *ret_count = cli->operand_count;
     return names;
 }
 
@@ -130,11 +126,12 @@ static const char *meant(struct cli *cli, const struct closest *c, const char *d
     return str_is_null(c->found) ? "" : arena_printf(&cli->arena, "; did you mean '%s%.*s'?", dashes, STR_ARG(c->found)).ptr;
 }
 
+/* command NULL: none is known yet. */
 static const char *meant_option(struct cli *cli, struct str word)
 {
     struct closest c;
     closest_init(&c, word, 1 + word.len / 4);
-    for (size_t i = 0; i < cli->command->option_count; i++) {
+    for (size_t i = 0; cli->command != NULL && i < cli->command->option_count; i++) {
         closest_offer(&c, str_of(cli->command->options[i].name));
     }
     for (size_t i = 0; i < cli_global_option_count; i++) {
@@ -143,21 +140,36 @@ static const char *meant_option(struct cli *cli, struct str word)
     return meant(cli, &c, "--");
 }
 
-/* Takes the option at argv[*at], and its value. false with a message. */
-static bool take_option(struct cli *cli, int argc, char **argv, int *at)
+static bool say_no_option(struct cli *cli, const char *word, struct str name)
 {
-    const char *name = argv[*at] + 2;
+    const struct cli_command *c = cli->command;
+    const char *instead = c != NULL ? kafka_option_instead(c->noun, name) : NULL;
+    if (c == NULL) {
+        cli_say(cli, "'%s' stands before the command, where only options of every command may (muster COMMAND [options])%s", word,
+                meant_option(cli, name));
+    } else if (instead != NULL) {
+        cli_say(cli, "'%s %s' has no option '--%.*s' of Kafka's: %s", c->noun, c->verb, STR_ARG(name), instead);
+    } else {
+        cli_say(cli, "'%s %s' has no option '%s'%s (--help lists them)", c->noun, c->verb, word, meant_option(cli, name));
+    }
+    return false;
+}
+
+/* Takes the option at argv[*at], and its value, without keeping it; the command NULL: only those of every command are known. false with a message. */
+static bool read_option(struct cli *cli, int argc, char **argv, int *at, struct cli_given *ret)
+{
+    const char *word = argv[*at];
+    const char *name = word + 2;
     const char *equals = strchr(name, '=');
     size_t len = equals != NULL ? (size_t)(equals - name) : strlen(name);
-    const struct cli_option *option = find_option(cli->command->options, cli->command->option_count, name, len);
+    const struct cli_option *option =
+        cli->command != NULL ? find_option(cli->command->options, cli->command->option_count, name, len) : NULL;
     if (option == NULL) {
         option = find_option(cli_global_options, cli_global_option_count, name, len);
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
     if (option == NULL) {
-        cli_say(cli, "'%s %s' has no option '%s'%s (--help lists them)", cli->command->noun, cli->command->verb, argv[*at],
-                meant_option(cli, (struct str){name, (int32_t)len}));
-        return false;
+        return say_no_option(cli, word, (struct str){name, (int32_t)len});
     }
     if (option->value == NULL && value != NULL) {
         cli_say(cli, "--%s takes no value", option->name);
@@ -170,22 +182,89 @@ static bool take_option(struct cli *cli, int argc, char **argv, int *at)
         }
         value = argv[++*at];
     }
+    *ret = (struct cli_given){option->name, value != NULL ? value : ""};
+    return true;
+}
+
+static bool take_option(struct cli *cli, int argc, char **argv, int *at)
+{
+    struct cli_given given;
+    if (!read_option(cli, argc, argv, at, &given)) {
+        return false;
+    }
     if (cli->given_count == CLI_GIVEN_MAX) {
         cli_say(cli, "more than %d options", CLI_GIVEN_MAX);
         return false;
     }
-    cli->given[cli->given_count++] = (struct cli_given){option->name, value != NULL ? value : ""};
+    cli->given[cli->given_count++] = given;
     return true;
 }
 
-static bool take_arguments(struct cli *cli, int argc, char **argv)
+/* Kafka's tools name by options what stands as operands here: these come first. */
+static void take_named(struct cli *cli)
+{
+    const char **all = ARENA_NEW(&cli->arena, const char *, cli->operand_count + cli->given_count);
+    int count = 0;
+    for (size_t k = 0; k < COUNT_OF(cli->command->named_by) && cli->command->named_by[k] != NULL; k++) {
+        for (int i = 0; i < cli->given_count; i++) {
+            if (strcmp(cli->given[i].name, cli->command->named_by[k]) == 0) {
+                all[count++] = cli->given[i].value;
+            }
+        }
+    }
+    for (int i = 0; i < cli->operand_count; i++) {
+        all[count++] = cli->operands[i];
+    }
+    cli->operands = all;
+    cli->operand_count = count;
+}
+
+/* Where the command's words stand in argv, 0: nowhere; and whether help is asked for before the second. */
+struct words {
+    int noun, verb;
+    bool help;
+};
+
+static bool is_word(const char *text, const char *a, const char *b)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+static bool find_words(struct cli *cli, int argc, char **argv, struct words *ret)
+{
+    *ret = (struct words){0};
+    for (int i = 1; i < argc && ret->verb == 0; i++) {
+        bool dash = argv[i][0] == '-';
+        struct cli_given given;
+        if (is_word(argv[i], "--help", "-h") || strcmp(argv[i], "help") == 0) {
+            ret->help = true;
+        } else if (dash && (argv[i][1] != '-' || argv[i][2] == '\0')) {
+            cli_say(cli, "unknown option '%s' (muster --help lists those that every command has)", argv[i]);
+            return false;
+        } else if (dash) {
+            if (!read_option(cli, argc, argv, &i, &given)) {
+                return false;
+            }
+        } else if (ret->noun == 0) {
+            ret->noun = i;
+        } else {
+            ret->verb = i;
+        }
+    }
+    return true;
+}
+
+static bool take_arguments(struct cli *cli, const struct words *words, int argc, char **argv)
 {
     bool options = true;
     cli->operands = ARENA_NEW(&cli->arena, const char *, argc);
-    for (int i = 3; i < argc; i++) {
+    for (int i = 1; i < argc; i++) {
+        if (i == words->noun || i == words->verb) {
+            continue;
+        }
         if (options && strcmp(argv[i], "--") == 0) {
             options = false;
-        } else if (options && (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0)) {
+        } else if (options && is_word(argv[i], "--help", "-h")) {
             cli->given[0] = (struct cli_given){"help", ""};
             cli->given_count = 1;
             return true;
@@ -200,13 +279,19 @@ static bool take_arguments(struct cli *cli, int argc, char **argv)
             cli->operands[cli->operand_count++] = argv[i];
         }
     }
+    take_named(cli);
     return true;
 }
 
 static bool check_operands(const struct cli *cli)
 {
     const struct cli_command *c = cli->command;
-    if (cli->operand_count < c->min_operands) {
+    bool all = cli_flag(cli, "all-groups");
+    if (all && cli->operand_count > 0) {
+        cli_say(cli, "--all-groups and the name of a group ('%s') do not go together", cli->operands[0]);
+        return false;
+    }
+    if (!all && cli->operand_count < c->min_operands) {
         cli_say(cli, "something is missing: muster %s %s %s", c->noun, c->verb, c->operands);
         return false;
     }
@@ -269,6 +354,8 @@ static int watch(struct cli *cli)
         struct arena_mark before = arena_here(&cli->arena);
         if (out_is_terminal(cli->out)) {
             fputs("\033[H\033[2J", cli->out);
+        } else if (!cli->json) {
+            fprintf(cli->out, "%s%.*s\n", round > 1 ? "\n" : "", STR_ARG(out_time(log_wall_ms(), &cli->arena)));
         }
         code = cli->command->run(cli);
         arena_rewind(&cli->arena, before);
@@ -279,9 +366,13 @@ static int watch(struct cli *cli)
     }
 }
 
-static int run_command(struct cli *cli, int argc, char **argv)
+static int run_command(struct cli *cli, const struct words *words, int argc, char **argv)
 {
-    if (!take_arguments(cli, argc, argv)) {
+    if (words->help) {
+        help_command(cli->out, cli->command);
+        return CLI_OK;
+    }
+    if (!take_arguments(cli, words, argc, argv)) {
         return CLI_USAGE;
     }
     if (cli_flag(cli, "help")) {
@@ -300,29 +391,6 @@ static int run_command(struct cli *cli, int argc, char **argv)
         return cli_fail(cli, code != CLI_OK ? code : CLI_FAILED, "the output could not be written: %s", strerror(errno));
     }
     return code;
-}
-
-static bool is_word(const char *text, const char *a, const char *b)
-{
-    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
-}
-
-/* What is asked for before any command. -1: go on. */
-static int early(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
-{
-    if (argc < 2) {
-        help_overview(err, commands, count, NULL);
-        return CLI_USAGE;
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        fprintf(out, "muster %s\n", MUSTER_VERSION);
-        return CLI_OK;
-    }
-    if (is_word(argv[1], "--help", "-h") || strcmp(argv[1], "help") == 0) {
-        help_overview(out, commands, count, NULL);
-        return CLI_OK;
-    }
-    return -1;
 }
 
 /* A word that is no noun, or behind a noun no verb; NULL: there is none behind it. */
@@ -346,31 +414,49 @@ static int say_unknown(struct cli *cli, const char *noun, const char *word)
                     word, meant(cli, &c, ""), noun != NULL ? " " : "", noun != NULL ? noun : "");
 }
 
-int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
+/* The command that the words name into cli->command. Whether there is such a noun. */
+static bool choose(struct cli *cli, const char *noun, const char *verb)
 {
-    int code = early(commands, count, argc, argv, out, err);
-    if (code >= 0) {
-        return code;
-    }
-    bool noun_known = false;
-    struct cli cli = {.out = out, .err = err, .commands = commands, .command_count = count};
-    for (size_t i = 0; i < count; i++) {
-        bool noun = strcmp(commands[i]->noun, argv[1]) == 0;
-        noun_known = noun_known || noun;
-        if (noun && argc > 2 && strcmp(commands[i]->verb, argv[2]) == 0) {
-            cli.command = commands[i];
+    bool known = false;
+    for (size_t i = 0; i < cli->command_count && noun != NULL; i++) {
+        const struct cli_command *one = cli->commands[i];
+        bool same = strcmp(one->noun, noun) == 0;
+        known = known || same;
+        if (same && verb != NULL && strcmp(one->verb, verb) == 0) {
+            cli->command = one;
         }
     }
-    if (cli.command == NULL && noun_known && argc > 2 && is_word(argv[2], "--help", "-h")) {
-        help_overview(out, commands, count, argv[1]);
-        return CLI_OK;
-    }
-    if (cli.command == NULL && argv[1][0] == '-') {
-        cli_say(&cli, "'%s' stands before the command; options come behind it: muster COMMAND [options]", argv[1]);
+    return known;
+}
+
+static int run_words(struct cli *cli, int argc, char **argv)
+{
+    struct words words;
+    if (!find_words(cli, argc, argv, &words)) {
         return CLI_USAGE;
     }
+    const char *noun = words.noun > 0 ? argv[words.noun] : NULL;
+    const char *verb = words.verb > 0 ? argv[words.verb] : NULL;
+    bool known = choose(cli, noun, verb);
+    if (cli->command != NULL) {
+        return run_command(cli, &words, argc, argv);
+    }
+    if (noun == NULL || (known && verb == NULL && words.help)) {
+        help_overview(words.help ? cli->out : cli->err, cli->commands, cli->command_count, noun);
+        return words.help ? CLI_OK : CLI_USAGE;
+    }
+    return say_unknown(cli, known ? noun : NULL, known ? verb : noun);
+}
+
+int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
+{
+    struct cli cli = {.out = out, .err = err, .commands = commands, .command_count = count};
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        fprintf(out, "muster %s\n", MUSTER_VERSION);
+        return CLI_OK;
+    }
     arena_init(&cli.arena, 0);
-    code = cli.command != NULL ? run_command(&cli, argc, argv) : say_unknown(&cli, noun_known ? argv[1] : NULL, argv[noun_known ? 2 : 1]);
+    int code = run_words(&cli, argc, argv);
     arena_fini(&cli.arena);
     return code;
 }

@@ -28,11 +28,12 @@ struct cli;
 struct cli_command {
     const char *noun, *verb;
     const char *operands;           /* for the usage line */
-    int min_operands, max_operands; /* max -1: any number */
+    int min_operands, max_operands; /* max -1: any number; none is needed with --all-groups */
     const char *summary;            /* one line */
     const char *details;            /* paragraphs for --help; NULL: none */
     const struct cli_option *options;
     size_t option_count;
+    const char *named_by[2];     /* options whose values are operands, by Kafka's names for them: those of the first come first */
     bool watchable;              /* it only shows how something is: --watch */
     bool both;                   /* it reads a folder and talks to a cluster, so that --data and --bootstrap go together */
     int (*run)(struct cli *cli); /* an enum cli_exit */
@@ -71,8 +72,8 @@ bool cli_parse_number(const char *text, int64_t least, int64_t most, int64_t *re
 __attribute__((format(printf, 2, 3))) void cli_say(const struct cli *cli, const char *format, ...);
 /* The same, and returns code: `return cli_fail(cli, CLI_FAILED, "...")`. */
 __attribute__((format(printf, 3, 4))) int cli_fail(const struct cli *cli, int code, const char *format, ...);
-/* The operands and every value of the option `name`, in order, as views; in the arena. */
-struct str *cli_names(struct cli *cli, const char *name, int *ret_count);
+/* The operands as views; in the arena. */
+struct str *cli_names(struct cli *cli, int *ret_count);
 
 /* "GROUP_ID_NOT_FOUND" for 69, "error 12345" for what has no name here. In the arena or static. */
 const char *kafka_error_name(int16_t code, struct arena *arena);

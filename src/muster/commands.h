@@ -25,6 +25,15 @@ extern const struct cli_command command_snapshot_save, command_snapshot_verify, 
 extern const struct cli_command command_log_dump, command_log_follow, command_log_grep, command_log_stat, command_log_diff,
     command_log_verify, command_log_state;
 
+/* What stands as an operand, by Kafka's name for it (named_by). */
+/* clang-format off */
+#define OPTION_NAMED_GROUP  {"group", "GROUP", "the group, as the operand names it"}
+#define OPTION_NAMED_GROUPS {"group", "GROUP", "a group, as operands name it; may be given more than once"}
+#define OPTION_NAMED_TOPIC  {"topic", "TOPIC", "the topic, as the operand names it"}
+#define OPTION_NAMED_TOPICS {"topic", "TOPIC", "a topic, as operands name it; may be given more than once"}
+#define OPTION_ALL_GROUPS   {"all-groups", NULL, "every group of the cluster"}
+/* clang-format on */
+
 /* Of shard = hash(group id) % shards, in clusters that this program forms and reads. */
 enum { HASH_VERSION = 1 };
 /* --peers: "ID@HOST:PORT,...", ascending by id into config->peers. CLI_OK or CLI_USAGE, said. */

@@ -74,21 +74,34 @@ static const char bash_end[] = "    case $kind in\n"
                                "}\n"
                                "complete -F _muster muster\n";
 
-void completion_bash(FILE *to, const struct cli_command *const *commands, size_t count)
+/* Noun and verb are the first words that are no options: those of every command may stand before them. */
+static void bash_begin(FILE *to)
 {
     fputs("# bash completion for muster, made by `muster completion bash`\n"
           "_muster() {\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} noun=${COMP_WORDS[1]:-} verb=${COMP_WORDS[2]:-} prev=${COMP_WORDS[COMP_CWORD-1]} "
-          "words='' kind=''\n"
-          "    if ((COMP_CWORD == 1)); then\n"
-          "        words=\"",
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} noun='' verb='' words='' kind='' i\n"
+          "    for ((i = 1; i < COMP_CWORD; i++)); do\n    case ${COMP_WORDS[i]} in\n    ",
           to);
-    for (size_t n = 0; n < cli_noun_count; n++) {
-        fprintf(to, "%s ", cli_nouns[n].noun);
+    const char *between = "";
+    for (size_t i = 0; i < cli_global_option_count; i++) {
+        if (cli_global_options[i].value != NULL) {
+            fprintf(to, "%s--%s", between, cli_global_options[i].name);
+            between = "|";
+        }
     }
-    fputs("\"\n    elif ((COMP_CWORD == 2)); then\n    case $noun in\n", to);
-    bash_verbs(to, commands, count);
-    fputs("    esac\n    elif [[ $cur == -* ]]; then\n    case \"$noun $verb\" in\n", to);
+    fputs(") [[ ${COMP_WORDS[i + 1]:-} != '=' ]] || ((i += 1)); ((i += 1)) ;;\n"
+          "    -*) ;;\n"
+          "    *) if [[ -z $noun ]]; then noun=${COMP_WORDS[i]}; elif [[ -z $verb ]]; then verb=${COMP_WORDS[i]}; fi ;;\n"
+          "    esac\n    done\n    case $prev in\n",
+          to);
+    bash_values(to, "", cli_global_options, cli_global_option_count);
+    fputs("    esac\n    if [[ -n $kind ]]; then :\n", to);
+}
+
+void completion_bash(FILE *to, const struct cli_command *const *commands, size_t count)
+{
+    bash_begin(to);
+    fputs("    elif [[ $cur == -* ]]; then\n    case \"$noun $verb\" in\n", to);
     for (size_t i = 0; i < count; i++) {
         fprintf(to, "    \"%s %s\") words=\"", commands[i]->noun, commands[i]->verb);
         bash_options(to, commands[i]->options, commands[i]->option_count);
@@ -96,7 +109,13 @@ void completion_bash(FILE *to, const struct cli_command *const *commands, size_t
     }
     fputs("    esac\n    words+=\"", to);
     bash_options(to, cli_global_options, cli_global_option_count);
-    fputs("\"\n    else\n    case \"$noun $verb\" in\n", to);
+    fputs("\"\n    elif [[ -z $noun ]]; then\n        words=\"", to);
+    for (size_t n = 0; n < cli_noun_count; n++) {
+        fprintf(to, "%s ", cli_nouns[n].noun);
+    }
+    fputs("\"\n    elif [[ -z $verb ]]; then\n    case $noun in\n", to);
+    bash_verbs(to, commands, count);
+    fputs("    esac\n    else\n    case \"$noun $verb\" in\n", to);
     for (size_t i = 0; i < count; i++) {
         fprintf(to, "    \"%s %s\") kind=%s ;;\n", commands[i]->noun, commands[i]->verb, operand_names[kind_of(commands[i]->operands)]);
     }
@@ -106,8 +125,6 @@ void completion_bash(FILE *to, const struct cli_command *const *commands, size_t
         snprintf(where, sizeof(where), "%s %s ", commands[i]->noun, commands[i]->verb);
         bash_values(to, where, commands[i]->options, commands[i]->option_count);
     }
-    fputs("    esac\n    case $prev in\n", to);
-    bash_values(to, "", cli_global_options, cli_global_option_count);
     fputs("    esac\n    fi\n", to);
     fputs(bash_end, to);
 }
@@ -155,16 +172,38 @@ static void zsh_values(FILE *to, const char *where, const struct cli_option *opt
     }
 }
 
+/* Noun and verb as in bash. */
+static void zsh_begin(FILE *to)
+{
+    fputs("#compdef muster\n# zsh completion for muster, made by `muster completion zsh`\n_muster() {\n    local -a items\n"
+          "    local kind='' noun='' verb='' i\n    for ((i = 2; i < CURRENT; i++)); do\n        case $words[i] in\n        ",
+          to);
+    const char *between = "";
+    for (size_t i = 0; i < cli_global_option_count; i++) {
+        if (cli_global_options[i].value != NULL) {
+            fprintf(to, "%s--%s", between, cli_global_options[i].name);
+            between = "|";
+        }
+    }
+    fputs(") ((i += 1)) ;;\n        -*) ;;\n"
+          "        *) if [[ -z $noun ]]; then noun=$words[i]; elif [[ -z $verb ]]; then verb=$words[i]; fi ;;\n"
+          "        esac\n    done\n    case $words[CURRENT-1] in\n",
+          to);
+    zsh_values(to, "", cli_global_options, cli_global_option_count);
+    fputs("    esac\n    [[ -z $kind ]] || { noun=''; verb='' }\n    if [[ -z $noun && -z $kind && $words[CURRENT] != -* ]]; then\n        "
+          "items=(",
+          to);
+}
+
 void completion_zsh(FILE *to, const struct cli_command *const *commands, size_t count)
 {
-    fputs("#compdef muster\n# zsh completion for muster, made by `muster completion zsh`\n_muster() {\n    local -a items\n    local "
-          "kind=''\n"
-          "    if ((CURRENT == 2)); then\n        items=(",
-          to);
+    zsh_begin(to);
     for (size_t n = 0; n < cli_noun_count; n++) {
         zsh_item(to, "", cli_nouns[n].noun, cli_nouns[n].summary);
     }
-    fputs(")\n        _describe command items\n        return\n    fi\n    if ((CURRENT == 3)); then\n        case $words[2] in\n", to);
+    fputs(")\n        _describe command items\n        return\n    fi\n    if [[ -z $verb && -z $kind && $words[CURRENT] != -* ]]; then\n  "
+          "      case $noun in\n",
+          to);
     for (size_t n = 0; n < cli_noun_count; n++) {
         fprintf(to, "        %s) items=(", cli_nouns[n].noun);
         for (size_t i = 0; i < count; i++) {
@@ -174,7 +213,7 @@ void completion_zsh(FILE *to, const struct cli_command *const *commands, size_t 
         }
         fputs(") ;;\n", to);
     }
-    fputs("        esac\n        _describe command items\n        return\n    fi\n    case \"$words[2] $words[3]\" in\n", to);
+    fputs("        esac\n        _describe command items\n        return\n    fi\n    case \"$noun $verb\" in\n", to);
     for (size_t i = 0; i < count; i++) {
         fprintf(to, "    '%s %s') kind=%s; items=(", commands[i]->noun, commands[i]->verb, operand_names[kind_of(commands[i]->operands)]);
         zsh_options(to, commands[i]->options, commands[i]->option_count);
@@ -182,14 +221,12 @@ void completion_zsh(FILE *to, const struct cli_command *const *commands, size_t 
     }
     fputs("    esac\n    items+=(", to);
     zsh_options(to, cli_global_options, cli_global_option_count);
-    fputs(")\n    case \"$words[2] $words[3] $words[CURRENT-1]\" in\n", to);
+    fputs(")\n    case \"$noun $verb $words[CURRENT-1]\" in\n", to);
     for (size_t i = 0; i < count; i++) {
         char where[96];
         snprintf(where, sizeof(where), "%s %s ", commands[i]->noun, commands[i]->verb);
         zsh_values(to, where, commands[i]->options, commands[i]->option_count);
     }
-    fputs("    esac\n    case $words[CURRENT-1] in\n", to);
-    zsh_values(to, "", cli_global_options, cli_global_option_count);
     fputs("    esac\n", to);
     fputs(zsh_end, to);
 }

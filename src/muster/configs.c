@@ -135,13 +135,25 @@ static int run_show(struct cli *cli)
     "which\n"                                                                                                                              \
     "works, too. "
 
-static const struct cli_option list_options[] = {{"all", NULL, "what holds by default as well"}};
+/* clang-format off */
+#define ENTITY_OPTIONS                                                                                                                     \
+    {"entity-type", "TYPE", "the first operand, by Kafka's name for it"},                                                                  \
+    {"entity-name", "NAME", "the second operand, by Kafka's name for it"}
+/* clang-format on */
+#define NAMED_BY                                                                                                                           \
+    {                                                                                                                                      \
+        "entity-type", "entity-name"                                                                                                       \
+    }
+
+static const struct cli_option entity_options[] = {ENTITY_OPTIONS};
+static const struct cli_option list_options[] = {{"all", NULL, "what holds by default as well"}, ENTITY_OPTIONS};
 
 const struct cli_command command_configs_list = {.noun = "configs",
                                                  .verb = "list",
                                                  .operands = OPERANDS,
                                                  .min_operands = 2,
                                                  .max_operands = 2,
+                                                 .named_by = NAMED_BY,
                                                  .watchable = true,
                                                  .summary = "Lists the configs that are set for a topic, a node or a group.",
                                                  .details = NAMES "SOURCE says where a value comes from.",
@@ -154,9 +166,12 @@ const struct cli_command command_configs_get = {.noun = "configs",
                                                 .operands = OPERANDS " KEY",
                                                 .min_operands = 3,
                                                 .max_operands = 3,
+                                                .named_by = NAMED_BY,
                                                 .watchable = true,
                                                 .summary = "Shows one config of a topic, a node or a group, set or not.",
                                                 .details = NAMES "SOURCE says where the value comes from.",
+                                                .options = entity_options,
+                                                .option_count = COUNT_OF(entity_options),
                                                 .run = run_show};
 
 /* ---- changed ---- */
@@ -241,8 +256,11 @@ const struct cli_command command_configs_set = {.noun = "configs",
                                                 .operands = OPERANDS " KEY=VALUE...",
                                                 .min_operands = 3,
                                                 .max_operands = -1,
+                                                .named_by = NAMED_BY,
                                                 .summary = "Sets configs of a topic, a node or a group; others stay as they are.",
                                                 .details = NAMES "All of them are set or none.",
+                                                .options = entity_options,
+                                                .option_count = COUNT_OF(entity_options),
                                                 .run = run_set};
 
 const struct cli_command command_configs_unset = {.noun = "configs",
@@ -250,6 +268,9 @@ const struct cli_command command_configs_unset = {.noun = "configs",
                                                   .operands = OPERANDS " KEY...",
                                                   .min_operands = 3,
                                                   .max_operands = -1,
+                                                  .named_by = NAMED_BY,
                                                   .summary = "Takes configs of a topic, a node or a group away: the default holds again.",
                                                   .details = NAMES,
+                                                  .options = entity_options,
+                                                  .option_count = COUNT_OF(entity_options),
                                                   .run = run_unset};

@@ -248,7 +248,8 @@ static const struct member_view *owner_of(const struct group_view *g, struct str
     return NULL;
 }
 
-static void add_offset_row(struct table *t, const struct group_view *g, const struct offset_view *o, const struct member_view *owner)
+static void add_offset_row(struct table *t, const struct group_view *g, const struct offset_view *o, const struct member_view *owner,
+                           bool epochs)
 {
     table_text(t, g->group_id);
     table_text(t, o != NULL ? o->topic : STR_NULL);
@@ -259,21 +260,25 @@ static void add_offset_row(struct table *t, const struct group_view *g, const st
     table_text(t, owner != NULL ? owner->member_id : STR_NULL);
     table_text(t, owner != NULL ? owner->host : STR_NULL);
     table_text(t, owner != NULL ? owner->client_id : STR_NULL);
+    if (epochs) {
+        table_number_or_dash(t, o != NULL ? o->leader_epoch : -1);
+    }
 }
 
 /* Partitions that are committed or assigned, then the members that have none. */
 void group_print_offsets(struct cli *cli, const struct group_view *g, const struct offsets_view *offsets)
 {
     static const char *const headers[] = {"GROUP", "TOPIC",       "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET",
-                                          "LAG",   "CONSUMER-ID", "HOST",      "CLIENT-ID"};
+                                          "LAG",   "CONSUMER-ID", "HOST",      "CLIENT-ID",      "LEADER-EPOCH"};
     struct table t;
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    bool epochs = cli_flag(cli, "verbose");
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers) - !epochs);
     for (int i = 0; i < offsets->count; i++) {
-        add_offset_row(&t, g, &offsets->v[i], owner_of(g, offsets->v[i].topic, offsets->v[i].partition));
+        add_offset_row(&t, g, &offsets->v[i], owner_of(g, offsets->v[i].topic, offsets->v[i].partition), epochs);
     }
     for (int i = 0; i < g->member_count; i++) {
         if (g->members[i].assignment.len == 0) {
-            add_offset_row(&t, g, NULL, &g->members[i]);
+            add_offset_row(&t, g, NULL, &g->members[i], epochs);
         }
     }
     if (t.cell_count > 0) {

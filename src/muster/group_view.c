@@ -355,3 +355,22 @@ int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter
     drop_doubles(ret);
     return rc;
 }
+
+int groups_named(struct cli *cli, struct client *c, struct str **ret, int *ret_count)
+{
+    struct listed_groups all;
+    *ret = cli_names(cli, ret_count);
+    if (*ret_count > 0) {
+        return MUSTER_E_OK;
+    }
+    int rc = group_list_fetch(cli, c, NULL, &all);
+    if (rc < 0) {
+        return rc;
+    }
+    *ret = ARENA_NEW(&cli->arena, struct str, all.count);
+    *ret_count = all.count;
+    for (int i = 0; i < all.count; i++) {
+        (*ret)[i] = all.v[i].group_id;
+    }
+    return MUSTER_E_OK;
+}

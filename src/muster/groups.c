@@ -207,16 +207,20 @@ void describe_next(struct describing *d)
 int describe_each(struct cli *cli, int (*one)(struct describing *d, struct str group))
 {
     struct describing d = {.cli = cli};
+    struct str *names;
+    int count = 0;
     int code = cli_connect(cli, &d.client);
     if (code != CLI_OK) {
         return code;
     }
     d.groups = json_array();
-    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int result = one(&d, str_of(cli->operands[i]));
+    int rc = groups_named(cli, &d.client, &names, &count);
+    code = rc < 0 ? cli_client_failed(cli, &d.client, rc) : CLI_OK;
+    for (int i = 0; rc == 0 && i < count && code != CLI_UNREACHABLE; i++) {
+        int result = one(&d, names[i]);
         code = result != CLI_OK ? result : code;
     }
-    if (cli->json && json_array_size(d.groups) > 0) {
+    if (cli->json && (json_array_size(d.groups) > 0 || (rc == 0 && count == 0))) {
         json_t *document = json_object();
         log_past_add(&d.client, document);
         out_json_set(document, "groups", json_incref(d.groups));
@@ -233,9 +237,12 @@ static int run_describe(struct cli *cli)
 }
 
 static const struct cli_option describe_options[] = {
+    OPTION_NAMED_GROUPS,
+    OPTION_ALL_GROUPS,
     {"members", NULL, "the members with their subscriptions, and what each has and is to have, instead of the partitions"},
     {"state", NULL, "the group alone, without partitions and members"},
     {"offsets", NULL, "the partitions, as without it"},
+    {"verbose", NULL, "the leader epochs of committed offsets as well; of members and state everything is shown always"},
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,
@@ -248,6 +255,7 @@ const struct cli_command command_groups_describe = {
     .watchable = true,
     .min_operands = 1,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Shows groups of any type: state, members, what each partition's offset is and who has it.",
     .details =
         "LAG is the distance from the committed offset to the end of the partition, 0 where the offset is beyond it (the end was set by\n"
@@ -304,16 +312,21 @@ static int run_coordinator(struct cli *cli)
     return code;
 }
 
+static const struct cli_option coordinator_options[] = {OPTION_NAMED_GROUP};
+
 const struct cli_command command_groups_coordinator = {.noun = "groups",
                                                        .verb = "coordinator",
                                                        .operands = "GROUP",
                                                        .watchable = true,
                                                        .min_operands = 1,
                                                        .max_operands = 1,
+                                                       .named_by = {"group"},
                                                        .summary = "Shows the node that coordinates the group, and the group's shard.",
                                                        .details =
                                                            "Every group id has a coordinator, whether the group exists or not: the node "
                                                            "that leads the shard which the id belongs to.\n"
                                                            "'muster cluster transfer --group GROUP' hands it to another node, with the "
                                                            "other groups of the shard.",
+                                                       .options = coordinator_options,
+                                                       .option_count = COUNT_OF(coordinator_options),
                                                        .run = run_coordinator};

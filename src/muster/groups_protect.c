@@ -62,14 +62,18 @@ static int each_group(struct cli *cli, const char *result, one_group *act)
     const char *const headers[] = {"GROUP", result};
     struct client c;
     struct table t;
+    struct str *names;
+    int count = 0;
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
     }
     json_t *results = json_array();
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (int i = 0; i < cli->operand_count && code != CLI_UNREACHABLE; i++) {
-        int one = act(cli, &c, str_of(cli->operands[i]), &t, results);
+    int rc = groups_named(cli, &c, &names, &count);
+    code = rc < 0 ? cli_client_failed(cli, &c, rc) : CLI_OK;
+    for (int i = 0; rc == 0 && i < count && code != CLI_UNREACHABLE; i++) {
+        int one = act(cli, &c, names[i], &t, results);
         code = one != CLI_OK ? one : code;
     }
     if (cli->json) {
@@ -111,6 +115,7 @@ static int run_protect(struct cli *cli)
 }
 
 static const struct cli_option protect_options[] = {
+    OPTION_NAMED_GROUPS,
     {"off", NULL, "the groups are not protected any more"},
 };
 
@@ -120,6 +125,7 @@ const struct cli_command command_groups_protect = {
     .operands = "GROUP...",
     .min_operands = 1,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Protects groups: without --force they are not deleted and their offsets not reset.",
     .details =
         "By Kafka's tools neither. Members commit as ever, and offsets expire as ever. The group need not exist yet, and stays protected\n"
@@ -207,6 +213,8 @@ static int run_delete(struct cli *cli)
 }
 
 static const struct cli_option delete_options[] = {
+    OPTION_NAMED_GROUPS,
+    OPTION_ALL_GROUPS,
     {"force", NULL, "although the group is protected"},
 };
 
@@ -216,6 +224,7 @@ const struct cli_command command_groups_delete = {
     .operands = "GROUP...",
     .min_operands = 1,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Deletes groups without members, of any type, with their offsets.",
     .details = "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.",
     .options = delete_options,

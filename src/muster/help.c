@@ -38,6 +38,16 @@ const char cli_exit_codes[] = "  0  done\n"
                               "  4  the log ends in a torn batch; everything before it was shown\n"
                               "  5  the log or a backup is damaged; of a log everything before the damage was shown\n";
 
+enum { COMMAND_WIDTH = 44, OPTION_WIDTH = 26 };
+
+/* What is wider than its column has a line for itself. */
+static void print_row(FILE *to, int width, const char *left, const char *text)
+{
+    bool fits = (int)strlen(left) <= width;
+    fprintf(to, fits ? "  %s" : "  %s\n  ", left);
+    fprintf(to, "%*s %s\n", fits ? width - (int)strlen(left) : width, "", text);
+}
+
 static void print_options(FILE *to, const char *title, const struct cli_option *options, size_t count)
 {
     if (count == 0) {
@@ -48,7 +58,7 @@ static void print_options(FILE *to, const char *title, const struct cli_option *
         char left[64];
         snprintf(left, sizeof(left), "--%s%s%s", options[i].name, options[i].value != NULL ? " " : "",
                  options[i].value != NULL ? options[i].value : "");
-        fprintf(to, "  %-26s %s\n", left, options[i].help);
+        print_row(to, OPTION_WIDTH, left, options[i].help);
     }
 }
 
@@ -68,19 +78,46 @@ void help_command(FILE *to, const struct cli_command *c)
     fprintf(to, "\nExit codes\n%s", cli_exit_codes);
 }
 
-void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun)
+static void print_commands(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun)
 {
-    fprintf(to,
-            "muster: administers a muster cluster and reads its log. Group, topic and offset commands work with any Kafka cluster.\n\n");
     for (size_t i = 0; i < count; i++) {
         const struct cli_command *c = commands[i];
         if (noun == NULL || strcmp(noun, c->noun) == 0) {
             char left[80];
             snprintf(left, sizeof(left), "muster %s %s %s", c->noun, c->verb, c->operands);
-            fprintf(to, "  %-44s %s\n", left, c->summary);
+            print_row(to, COMMAND_WIDTH, left, c->summary);
         }
     }
-    fprintf(to, "\n`muster COMMAND --help` explains a command; `muster --version` prints the version.\n");
+}
+
+static const char *noun_summary(const char *noun)
+{
+    for (size_t i = 0; i < cli_noun_count; i++) {
+        if (strcmp(cli_nouns[i].noun, noun) == 0) {
+            return cli_nouns[i].summary;
+        }
+    }
+    return "commands";
+}
+
+void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun)
+{
+    if (noun != NULL) {
+        fprintf(to, "muster %s: %s\n\n", noun, noun_summary(noun));
+        print_commands(to, commands, count, noun);
+        fprintf(
+            to,
+            "\n`muster %s VERB --help` explains a command; `muster --help` lists the options that every command has, and the exit codes.\n",
+            noun);
+        return;
+    }
+    fprintf(to,
+            "muster: administers a muster cluster and reads its log. Group, topic and offset commands work with any Kafka cluster.\n\n");
+    print_commands(to, commands, count, NULL);
+    fprintf(
+        to,
+        "\n`muster COMMAND --help` explains a command, `muster help NOUN` lists those of a noun; `muster --version` prints the version.\n"
+        "Options of every command stand before its words or behind them: muster --cluster prod groups list\n");
     print_options(to, "Options of every command", cli_global_options, COUNT_OF(cli_global_options));
     fprintf(to, "\nExit codes\n%s", cli_exit_codes);
 }

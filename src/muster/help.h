@@ -14,6 +14,14 @@ extern const struct cli_noun cli_nouns[]; /* in the order of the help */
 extern const size_t cli_noun_count;
 extern const char cli_exit_codes[];
 
+/* Options of Kafka's tools that the commands of the noun (NULL: of every) do not have, and what is there instead. */
+struct cli_left_out {
+    const char *noun, *name, *instead;
+};
+extern const struct cli_left_out cli_left_out[];
+extern const size_t cli_left_out_count;
+const char *kafka_option_instead(const char *noun, struct str name); /* NULL: it is none of them */
+
 void help_command(FILE *to, const struct cli_command *command);
 void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun); /* noun NULL: all */
 

@@ -258,6 +258,8 @@ static int run_history(struct cli *cli)
     return describe_each(cli, history_one);
 }
 
+static const struct cli_option history_options[] = {OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS};
+
 const struct cli_command command_groups_history = {
     .noun = "groups",
     .verb = "history",
@@ -265,6 +267,7 @@ const struct cli_command command_groups_history = {
     .watchable = true,
     .min_operands = 1,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Shows the latest rebalances of groups: causes, who, what moved, how long it took.",
     .details = "A rebalance lasts from the moment a settled group moves until it is settled again; SETTLED-AFTER is '-' while it goes on. "
                "EPOCHS are\n"
@@ -273,6 +276,8 @@ const struct cli_command command_groups_history = {
                "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more; MOVED counts what "
                "members were given,\n"
                "so not what nobody has any more. Of many causes the first seven and the newest are shown.",
+    .options = history_options,
+    .option_count = COUNT_OF(history_options),
     .run = run_history};
 
 static int why_one(struct describing *d, struct str group)
@@ -311,6 +316,9 @@ const struct cli_command command_groups_why = {.noun = "groups",
                                                .operands = "GROUP...",
                                                .min_operands = 1,
                                                .max_operands = -1,
+                                               .named_by = {"group"},
                                                .summary = "Says in a sentence why groups rebalanced last.",
                                                .details = "'muster groups history' shows the rebalances before it.",
+                                               .options = history_options,
+                                               .option_count = COUNT_OF(history_options),
                                                .run = run_why};

@@ -292,7 +292,7 @@ static int64_t shard_of_names(struct cli *cli, uint32_t shard_count)
 {
     int count;
     int64_t shard = -1;
-    const struct str *names = cli_names(cli, "group", &count);
+    const struct str *names = cli_names(cli, &count);
     for (int i = 0; i < count && shard_count > 0; i++) {
         int64_t one = log_shard_of_group(names[i], shard_count);
         if (i > 0 && one != shard) {

@@ -70,27 +70,6 @@ static int list_one(struct cli *cli, struct client *c, struct str group, bool na
     return CLI_OK;
 }
 
-/* The groups named, or all of the cluster. */
-static int groups_to_list(struct cli *cli, struct client *c, struct str **ret, int *ret_count, bool *ret_named)
-{
-    struct listed_groups all;
-    *ret = cli_names(cli, "group", ret_count);
-    *ret_named = *ret_count > 0;
-    if (*ret_named) {
-        return MUSTER_E_OK;
-    }
-    int rc = group_list_fetch(cli, c, NULL, &all);
-    if (rc < 0) {
-        return rc;
-    }
-    *ret = ARENA_NEW(&cli->arena, struct str, all.count);
-    for (int i = 0; i < all.count; i++) {
-        (*ret)[i] = all.v[i].group_id;
-    }
-    *ret_count = all.count;
-    return MUSTER_E_OK;
-}
-
 static void print_offsets(struct cli *cli, const struct client *c, const struct table *t, json_t *groups)
 {
     if (cli->json) {
@@ -111,14 +90,14 @@ static int run_list(struct cli *cli)
     struct table t;
     struct str *names;
     int count;
-    bool named;
+    bool named = cli->operand_count > 0;
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
     }
     json_t *groups = json_array();
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    int rc = groups_to_list(cli, &c, &names, &count, &named);
+    int rc = groups_named(cli, &c, &names, &count);
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     }
@@ -135,10 +114,7 @@ static int run_list(struct cli *cli)
 }
 
 static const struct cli_option list_options[] = {
-    {"group", "GROUP", "the group; may be given more than once"},
-    OPTION_AT,
-    OPTION_DATA_AT,
-    OPTION_NODE,
+    OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS, OPTION_AT, OPTION_DATA_AT, OPTION_NODE,
 };
 
 const struct cli_command command_offsets_list = {
@@ -147,6 +123,7 @@ const struct cli_command command_offsets_list = {
     .operands = "[GROUP...]",
     .watchable = true,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Lists committed offsets.",
     .details =
         "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"

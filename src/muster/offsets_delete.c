@@ -244,6 +244,7 @@ static int run_delete(struct cli *cli)
 }
 
 static const struct cli_option delete_options[] = {
+    OPTION_NAMED_GROUP,
     {"topic", "TOPIC[:P,P]", "all partitions of the topic, or these; may be given more than once"},
     {"stale", NULL, "of topics that no member of the group reads, and of partitions that are gone"},
     {"execute", NULL, "does it; otherwise the plan is shown"},
@@ -257,6 +258,7 @@ const struct cli_command command_offsets_delete = {
     .operands = "GROUP",
     .min_operands = 1,
     .max_operands = 1,
+    .named_by = {"group"},
     .summary = "Deletes committed offsets of a group, such as those that make a false lag.",
     .details =
         "A topic that members read is refused, but with --fence. Of a group without members --stale takes only what is gone: nobody says\n"

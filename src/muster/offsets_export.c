@@ -65,22 +65,18 @@ static int print(struct cli *cli, struct saved_offsets *offsets, bool with_group
 static int run_export(struct cli *cli)
 {
     struct client c;
-    struct listed_groups all;
     struct saved_offsets offsets = {0};
-    int count;
-    struct str *names = cli_names(cli, "group", &count);
-    bool every = count == 0;
+    int count = 0;
+    struct str *names;
+    bool every = cli->operand_count == 0;
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
     }
-    if (every) {
-        int rc = group_list_fetch(cli, &c, NULL, &all);
-        code = rc < 0 ? cli_client_failed(cli, &c, rc) : CLI_OK;
-        count = rc < 0 ? 0 : all.count;
-    }
-    for (int i = 0; i < count && code != CLI_UNREACHABLE; i++) {
-        int one = add_group(cli, &c, every ? all.v[i].group_id : names[i], !every, &offsets);
+    int rc = groups_named(cli, &c, &names, &count);
+    code = rc < 0 ? cli_client_failed(cli, &c, rc) : CLI_OK;
+    for (int i = 0; rc == 0 && i < count && code != CLI_UNREACHABLE; i++) {
+        int one = add_group(cli, &c, names[i], !every, &offsets);
         code = one != CLI_OK ? one : code;
     }
     client_fini(&c);
@@ -93,7 +89,8 @@ static int run_export(struct cli *cli)
 }
 
 static const struct cli_option export_options[] = {
-    {"group", "GROUP", "the group; may be given more than once"},
+    OPTION_NAMED_GROUPS,
+    OPTION_ALL_GROUPS,
     {"segment", "FILE", "writes a segment file of Kafka's topic __consumer_offsets instead"},
 };
 
@@ -102,6 +99,7 @@ const struct cli_command command_offsets_export = {
     .verb = "export",
     .operands = "[GROUP...]",
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Prints committed offsets as a file that can be imported.",
     .details =
         "CSV as kafka-consumer-groups has it: topic,partition,offset for one group, with the group in front for several or, when none is\n"

@@ -394,27 +394,14 @@ static int groups_of_file(struct reset *r, struct str **ret, int *ret_count)
 static int groups_of(struct reset *r, struct str **ret, int *ret_count)
 {
     struct cli *cli = r->cli;
-    struct listed_groups all;
-    *ret = cli_names(cli, "group", ret_count);
-    if (cli_flag(cli, "all-groups") == (*ret_count > 0)) {
+    if (cli->operand_count == 0 && !cli_flag(cli, "all-groups")) {
         return cli_fail(cli, CLI_USAGE, "say which groups: GROUP or --group GROUP, or --all-groups");
     }
-    if (*ret_count > 0) {
-        return CLI_OK;
-    }
-    if (r->goal == FROM_FILE) {
+    if (cli->operand_count == 0 && r->goal == FROM_FILE) {
         return groups_of_file(r, ret, ret_count);
     }
-    int rc = group_list_fetch(cli, &r->client, NULL, &all);
-    if (rc < 0) {
-        return cli_client_failed(cli, &r->client, rc);
-    }
-    *ret = ARENA_NEW(&cli->arena, struct str, all.count);
-    *ret_count = all.count;
-    for (int i = 0; i < all.count; i++) {
-        (*ret)[i] = all.v[i].group_id;
-    }
-    return CLI_OK;
+    int rc = groups_named(cli, &r->client, ret, ret_count);
+    return rc < 0 ? cli_client_failed(cli, &r->client, rc) : CLI_OK;
 }
 
 static bool is_wanted(const struct reset *r, const struct offset_view *o, bool *ret_bad)
@@ -557,8 +544,8 @@ static int run_pre_create(struct cli *cli)
 }
 
 static const struct cli_option reset_options[] = {
-    {"group", "GROUP", "the group; may be given more than once"},
-    {"all-groups", NULL, "every group of the cluster"},
+    OPTION_NAMED_GROUPS,
+    OPTION_ALL_GROUPS,
     {"topic", "TOPIC[:P,P]", "all partitions of the topic, or these; may be given more than once"},
     {"all-topics", NULL, "every partition the group has committed"},
     {"to-offset", "OFFSET", "to this offset"},
@@ -586,6 +573,7 @@ const struct cli_command command_offsets_reset = {
     .both = true,
     .operands = "[GROUP...]",
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Sets committed offsets to another place.",
     .details =
         "Shows what would be done and does nothing, unless --execute is given. A group with members is refused: they would go on from\n"
@@ -601,7 +589,7 @@ const struct cli_command command_offsets_reset = {
     .run = run_reset};
 
 static const struct cli_option pre_create_options[] = {
-    {"group", "GROUP", "the group; may be given more than once"},
+    OPTION_NAMED_GROUPS,
     {"topic", "TOPIC[:P,P]", "all partitions of the topic, or these; may be given more than once"},
     {"to-offset", "OFFSET", "at this offset"},
     {"to-earliest", NULL, "at the beginning of each partition"},
@@ -618,6 +606,7 @@ const struct cli_command command_offsets_pre_create = {
     .verb = "pre-create",
     .operands = "[GROUP...]",
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Makes a group that begins at given offsets.",
     .details =
         "For members that have yet to come: they begin there, whatever their auto.offset.reset says. A group that exists is refused. The\n"

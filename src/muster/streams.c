@@ -52,6 +52,7 @@ static int run_describe(struct cli *cli)
 }
 
 static const struct cli_option describe_options[] = {
+    OPTION_NAMED_GROUPS,
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,
@@ -64,6 +65,7 @@ const struct cli_command command_streams_describe = {
     .watchable = true,
     .min_operands = 1,
     .max_operands = -1,
+    .named_by = {"group"},
     .summary = "Shows streams groups: topology, members, and who has each task.",
     .details = "A task SUBTOPOLOGY_PARTITION that a member has and shall not keep is 'to go', one that it has yet to get is 'to come'. The "
                "changelog\n"
@@ -139,6 +141,8 @@ static int run_topology(struct cli *cli)
     return code;
 }
 
+static const struct cli_option topology_options[] = {OPTION_NAMED_GROUP};
+
 const struct cli_command command_streams_topology = {
     .noun = "streams",
     .verb = "topology",
@@ -146,9 +150,12 @@ const struct cli_command command_streams_topology = {
     .watchable = true,
     .min_operands = 1,
     .max_operands = 1,
+    .named_by = {"group"},
     .summary = "Shows the topology of a streams group as it is stored, and why it cannot run.",
     .details =
         "A group that waits for its topology is in the state Initializing. What --json prints is what 'muster streams initialize' takes.",
+    .options = topology_options,
+    .option_count = COUNT_OF(topology_options),
     .run = run_topology};
 
 /* ---- initialize ---- */
@@ -222,6 +229,7 @@ static int run_initialize(struct cli *cli)
 }
 
 static const struct cli_option initialize_options[] = {
+    OPTION_NAMED_GROUP,
     {"topology", "FILE", "the topology, as 'muster streams topology --json' prints one; '-' reads standard input"},
     {"topology-id", "ID", "its name: the same name always stands for the same topology (default: the file's, else a hash)"},
     {"epoch", "N", "its epoch (default: the one behind the epoch that the group has)"},
@@ -233,6 +241,7 @@ const struct cli_command command_streams_initialize = {
     .operands = "GROUP",
     .min_operands = 1,
     .max_operands = 1,
+    .named_by = {"group"},
     .summary = "Gives a streams group its topology; makes the group when there is none.",
     .details =
         "Every source topic has to exist, or a regular expression to match one. Missing internal topics are made first; when that fails, "

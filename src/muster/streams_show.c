@@ -342,10 +342,11 @@ static const member *owner_of(const struct streams_view *v, struct str id, int32
 
 void streams_print_offsets(struct cli *cli, const struct streams_view *v, const struct offsets_view *offsets)
 {
-    static const char *const headers[] = {"GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET",
-                                          "LAG",   "TASK",  "MEMBER-ID", "HOST",           "CLIENT-ID"};
+    static const char *const headers[] = {"GROUP", "TOPIC",     "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG",
+                                          "TASK",  "MEMBER-ID", "HOST",      "CLIENT-ID",      "LEADER-EPOCH"};
     struct table t;
-    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    bool epochs = cli_flag(cli, "verbose");
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers) - !epochs);
     for (int i = 0; i < offsets->count; i++) {
         const struct offset_view *o = &offsets->v[i];
         struct str id = streams_reader_of(v, o->topic);
@@ -360,6 +361,9 @@ void streams_print_offsets(struct cli *cli, const struct streams_view *v, const 
         table_text(&t, owner != NULL ? owner->member_id : STR_NULL);
         table_text(&t, owner != NULL ? owner->client_host : STR_NULL);
         table_text(&t, owner != NULL ? owner->client_id : STR_NULL);
+        if (epochs) {
+            table_number_or_dash(&t, o->leader_epoch);
+        }
     }
     if (t.cell_count > 0) {
         fputc('\n', cli->out);

@@ -68,6 +68,9 @@ static int run_list(struct cli *cli)
 {
     struct client c;
     const struct metadata_response *metadata;
+    if (cli_flag(cli, "internal") && cli_flag(cli, "exclude-internal")) {
+        return cli_fail(cli, CLI_USAGE, "--internal and --exclude-internal do not go together");
+    }
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
         return code;
@@ -87,6 +90,7 @@ static int run_list(struct cli *cli)
 
 static const struct cli_option list_options[] = {
     {"internal", NULL, "the system's own topics as well"},
+    {"exclude-internal", NULL, "without those, as without --internal"},
 };
 
 const struct cli_command command_topics_list = {.noun = "topics",
@@ -221,7 +225,7 @@ static int describe_all(struct cli *cli, struct client *c)
 {
     int count;
     const struct metadata_response *metadata;
-    struct str *names = cli_names(cli, NULL, &count);
+    struct str *names = cli_names(cli, &count);
     int rc = client_metadata(c, names, count > 0 ? count : -1, &cli->arena, &metadata);
     if (rc < 0) {
         return cli_client_failed(cli, c, rc);
@@ -254,12 +258,20 @@ static int run_describe(struct cli *cli)
     return code;
 }
 
+static const struct cli_option describe_options[] = {
+    OPTION_NAMED_TOPICS,
+    {"exclude-internal", NULL, "without the system's own topics, as without it: they are described when they are named"},
+};
+
 const struct cli_command command_topics_describe = {.noun = "topics",
                                                     .verb = "describe",
                                                     .operands = "[TOPIC...]",
                                                     .watchable = true,
                                                     .max_operands = -1,
+                                                    .named_by = {"topic"},
                                                     .summary =
                                                         "Shows topics: partitions, leaders, end offsets, and the configs set for them.",
                                                     .details = "Of all topics when none is named.",
+                                                    .options = describe_options,
+                                                    .option_count = COUNT_OF(describe_options),
                                                     .run = run_describe};

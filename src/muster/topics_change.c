@@ -153,6 +153,7 @@ static int run_create(struct cli *cli)
 }
 
 static const struct cli_option create_options[] = {
+    OPTION_NAMED_TOPICS,
     {"partitions", "N", "number of partitions (the cluster's num.partitions)"},
     {"replication-factor", "N", "recorded with the topic (the cluster's default.replication.factor)"},
     {"config", "KEY=VALUE", "a config of the topic; may be given more than once"},
@@ -165,6 +166,7 @@ const struct cli_command command_topics_create = {.noun = "topics",
                                                   .operands = "TOPIC...",
                                                   .min_operands = 1,
                                                   .max_operands = -1,
+                                                  .named_by = {"topic"},
                                                   .summary = "Creates topics.",
                                                   .options = create_options,
                                                   .option_count = COUNT_OF(create_options),
@@ -226,6 +228,7 @@ static int run_delete(struct cli *cli)
 }
 
 static const struct cli_option delete_options[] = {
+    OPTION_NAMED_TOPICS,
     {"if-exists", NULL, "a topic that does not exist is no error"},
 };
 
@@ -234,6 +237,7 @@ const struct cli_command command_topics_delete = {.noun = "topics",
                                                   .operands = "TOPIC...",
                                                   .min_operands = 1,
                                                   .max_operands = -1,
+                                                  .named_by = {"topic"},
                                                   .summary = "Deletes topics, and the offsets that groups have committed for them.",
                                                   .options = delete_options,
                                                   .option_count = COUNT_OF(delete_options),
@@ -324,6 +328,7 @@ static int run_set_end(struct cli *cli)
 }
 
 static const struct cli_option set_end_options[] = {
+    OPTION_NAMED_TOPIC,
     {"partition", "P", "only this partition (all of the topic)"},
 };
 
@@ -333,6 +338,7 @@ const struct cli_command command_topics_set_end = {
     .operands = "TOPIC OFFSET",
     .min_operands = 2,
     .max_operands = 2,
+    .named_by = {"topic"},
     .summary = "Sets the end offset that a topic's partitions show.",
     .details = "A muster cluster holds no data; consumers that start at the end, and everyone who computes a lag, see this offset.",
     .options = set_end_options,

@@ -55,7 +55,24 @@ def groups(cli, client):
     _, err = cli("groups", "delete", GROUP, code=1)
     check("NON_EMPTY_GROUP" in err, err)
     cli("groups", "describe", "nobody", code=1)
+    named_as_kafka_does(cli)
     say("groups: listed, described, not deleted while it has a member")
+
+
+def named_as_kafka_does(cli):
+    """Options of every command before its words, groups and topics by Kafka's options."""
+    group = cli.json("groups", "describe", GROUP)
+    where = ("--bootstrap-server", cli.cluster.bootstrap(), "--json")
+    for words in ((*where, "groups", "describe", "--group", GROUP), ("groups", *where, "describe", "--all-groups")):
+        check_equal(json.loads(cli(*words, live=False)[0]), group, " ".join(words))
+    check_equal(cli.json("offsets", "list", "--all-groups"), cli.json("offsets", "list", GROUP), "offsets of all groups")
+    check("LEADER-EPOCH" in cli("groups", "describe", "--group", GROUP, "--verbose")[0], "--verbose shows leader epochs")
+    cli("topics", "create", "--topic", "one", "--topic", "two")
+    check_equal([t["topic"] for t in cli.json("topics", "describe", "--topic", "two")["topics"]], ["two"], "topic")
+    cli("topics", "delete", "--topic", "one", "two")
+    check_equal([t["topic"] for t in cli.json("topics", "list", "--exclude-internal")["topics"]], ["orders"], "topics that are left")
+    cli("configs", "set", "--entity-type", "topics", "--entity-name", "orders", "retention.ms=1000")
+    cli("configs", "unset", "topics", "orders", "retention.ms")
 
 
 STREAMS = "orders-totals"

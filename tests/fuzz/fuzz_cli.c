@@ -17,12 +17,12 @@ enum { MOST_COMMANDS = 64, MOST_ARGUMENTS = 80 };
 static int look(struct cli *cli)
 {
     int count;
-    MUSTER_CHECK(cli->operand_count >= cli->command->min_operands);
+    const struct str *names = cli_names(cli, &count);
+    MUSTER_CHECK(count == cli->operand_count && (count == 0 || names != NULL));
+    MUSTER_CHECK(cli->operand_count >= cli->command->min_operands || cli_flag(cli, "all-groups"));
     MUSTER_CHECK(cli->command->max_operands < 0 || cli->operand_count <= cli->command->max_operands);
     for (size_t i = 0; i < cli->command->option_count; i++) {
         const struct cli_option *o = &cli->command->options[i];
-        const struct str *names = cli_names(cli, o->name, &count);
-        MUSTER_CHECK(count >= cli->operand_count && (count == 0 || names != NULL));
         int64_t number = 0;
         if (cli_text(cli, o->name) != NULL && o->value != NULL && !cli_number(cli, o->name, 0, 1000, 7, &number)) {
             return CLI_USAGE;

@@ -3,7 +3,6 @@
 
 static struct cli seen;
 static const char *seen_operands[8];
-static int seen_names;
 
 static int note(struct cli *cli)
 {
@@ -11,7 +10,6 @@ static int note(struct cli *cli)
     for (int i = 0; i < cli->operand_count && i < 8; i++) {
         seen_operands[i] = cli->operands[i];
     }
-    (void)cli_names(cli, "many", &seen_names);
     int64_t number;
     if (!cli_number(cli, "number", 1, 10, 7, &number)) {
         return CLI_USAGE;
@@ -20,12 +18,16 @@ static int note(struct cli *cli)
     return CLI_OK;
 }
 
-static const struct cli_option options[] = {{"number", "N", "a number"}, {"switch", NULL, "a switch"}, {"many", "X", "again and again"}};
+static const struct cli_option options[] = {{"number", "N", "a number"},
+                                            {"switch", NULL, "a switch"},
+                                            {"many", "X", "again and again"},
+                                            {"first", "X", "the first"}};
 static const struct cli_command command = {.noun = "test",
                                            .verb = "this",
                                            .operands = "A [B]",
                                            .min_operands = 1,
                                            .max_operands = 2,
+                                           .named_by = {"first", "many"},
                                            .summary = "Tests.",
                                            .options = options,
                                            .option_count = COUNT_OF(options),
@@ -75,13 +77,55 @@ static void dashes_end_the_options(void **state)
     run_fini(&r);
 }
 
-static void repeated_options_add_up(void **state)
+static void assert_operands(struct run r, const char *a, const char *b)
+{
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(seen.operand_count, b != NULL ? 2 : 1);
+    assert_string_equal(seen_operands[0], a);
+    if (b != NULL) {
+        assert_string_equal(seen_operands[1], b);
+    }
+    run_fini(&r);
+}
+
+/* Kafka's options stand for operands: those of the first one come first, wherever they are given. */
+static void options_name_operands(void **state)
 {
     (void)state;
-    struct run r = RUN("a", "--many", "b", "--many=c");
-    assert_int_equal(r.code, CLI_OK);
-    assert_int_equal(seen_names, 3);
-    run_fini(&r);
+    assert_operands(RUN("--many", "a"), "a", NULL);
+    assert_operands(RUN("--many", "a", "--many=b"), "a", "b");
+    assert_operands(RUN("b", "--first", "a"), "a", "b");
+    assert_operands(RUN("--many", "b", "--first", "a"), "a", "b");
+}
+
+static struct run run_text(const char *text)
+{
+    char words[256];
+    char *argv[16] = {0};
+    int argc = 0;
+    snprintf(words, sizeof(words), "%s", text);
+    for (char *rest = words, *word; (word = strtok_r(argc == 0 ? words : NULL, " ", &rest)) != NULL;) {
+        argv[argc++] = word;
+    }
+    return run_words(argc, argv);
+}
+
+/* "muster --cluster prod groups list": options of every command stand before the noun, between noun and verb, and behind them. */
+static void common_options_stand_before_the_command(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"muster --json --timeout 500 --bootstrap x:1 test this a",
+                                        "muster --timeout=500 test --bootstrap x:1 this --json a",
+                                        "muster --bootstrap-server=x:1 --json test --timeout 500 this a"};
+    for (size_t i = 0; i < COUNT_OF(lines); i++) {
+        struct run r = run_text(lines[i]);
+        assert_int_equal(r.code, CLI_OK);
+        assert_true(seen.json);
+        assert_int_equal(seen.timeout_ms, 500);
+        assert_string_equal(seen.bootstrap, "x:1");
+        assert_string_equal(seen_operands[0], "a");
+        run_fini(&r);
+    }
 }
 
 static void bootstrap_comes_from_the_environment(void **state)
@@ -118,7 +162,13 @@ static void wrong_lines_are_told(void **state)
     assert_usage(RUN("--switch"), "something is missing: muster test this A [B]");
     assert_usage(RUN("a", "b", "c"), "'c' is too much");
     assert_usage(run_words(2, (char *[]){"muster", "nothing", NULL}), "unknown command 'nothing'");
-    assert_usage(run_words(4, (char *[]){"muster", "--json", "test", "run", NULL}), "'--json' stands before the command");
+    assert_usage(run_text("muster --switch test this a"),
+                 "'--switch' stands before the command, where only options of every command may (");
+    assert_usage(
+        run_text("muster --jsn test this a"),
+        "'--jsn' stands before the command, where only options of every command may (muster COMMAND [options]); did you mean '--json'?\n");
+    assert_usage(run_text("muster -x test this a"), "unknown option '-x' (muster --help");
+    assert_usage(run_text("muster test --timeout"), "--timeout takes a value");
     assert_usage(run_words(3, (char *[]){"muster", "test", "that", NULL}),
                  "unknown command 'test that'; did you mean 'this'? (muster test --help)\n");
     assert_usage(run_words(2, (char *[]){"muster", "test", NULL}), "'test' is not all of a command; there are:");
@@ -148,20 +198,53 @@ static void every_command_has_help(void **state)
         assert_non_null(strstr(r.out, cli_commands[i]->summary));
     }
     run_fini(&r);
-    r = run_cli("groups", "--help", NULL);
-    assert_int_equal(r.code, CLI_OK);
-    assert_non_null(strstr(r.out, "muster groups describe"));
-    assert_null(strstr(r.out, "muster topics"));
-    run_fini(&r);
     r = run_cli("--version", NULL);
     assert_int_equal(r.code, CLI_OK);
     assert_int_equal(strncmp(r.out, "muster ", 7), 0);
     run_fini(&r);
 }
 
+static void assert_help(struct run r, const char *begin, bool codes)
+{
+    assert_int_equal(r.code, CLI_OK);
+    assert_string_equal(r.err, "");
+    assert_int_equal(strncmp(r.out, begin, strlen(begin)), 0);
+    assert_int_equal(strstr(r.out, "Exit codes") != NULL, codes);
+    run_fini(&r);
+}
+
+/* A noun's page is its commands; what every command has stands in `muster --help` and with each command. */
+static void help_is_where_it_is_asked_for(void **state)
+{
+    (void)state;
+    assert_help(run_cli("help", NULL), "muster: administers", true);
+    assert_help(run_cli("-h", NULL), "muster: administers", true);
+    assert_help(run_cli("groups", "--help", NULL), "muster groups: groups of every type\n\n  muster groups list ", false);
+    assert_help(run_cli("help", "groups", NULL), "muster groups: ", false);
+    assert_help(run_cli("-h", "groups", NULL), "muster groups: ", false);
+    assert_help(run_cli("groups", "--json", "help", NULL), "muster groups: ", false);
+    assert_help(run_cli("help", "groups", "list", NULL), "muster groups list [options]\n", true);
+    assert_help(run_cli("--help", "groups", "list", "--nothing", NULL), "muster groups list [options]\n", true);
+    assert_usage(run_cli("help", "group", NULL), "unknown command 'group'; did you mean 'groups'?");
+    assert_usage(run_cli("help", "groups", "lst", NULL), "unknown command 'groups lst'; did you mean 'list'?");
+    struct run r = run_cli("configs", "--help", NULL);
+    assert_non_null(strstr(r.out, "  muster configs set topics|brokers|groups NAME KEY=VALUE...\n"
+                                  "                                               Sets configs of a topic"));
+    assert_null(strstr(r.out, "muster topics"));
+    run_fini(&r);
+}
+
 static void commands_check_their_words(void **state)
 {
     (void)state;
+    assert_usage(run_cli("groups", "describe", NULL), "something is missing: muster groups describe GROUP...");
+    assert_usage(run_cli("groups", "describe", "g", "--all-groups", NULL), "--all-groups and the name of a group ('g') do not go together");
+    assert_usage(run_cli("offsets", "delete", "--group", "g", "--group", "h", "--stale", NULL), "'h' is too much");
+    assert_usage(run_cli("topics", "list", "--internal", "--exclude-internal", NULL), "do not go together");
+    assert_usage(run_cli("configs", "set", "--entity-name", "t", "--entity-type", "topics", "novalue", NULL), "'novalue' is not KEY=VALUE");
+    assert_usage(run_cli("groups", "list", "--command-config", "f", NULL), "has no option '--command-config' of Kafka's: ");
+    assert_usage(run_cli("configs", "set", "topics", "t", "--add-config", "a=b", NULL),
+                 "'configs set' has no option '--add-config' of Kafka's: muster configs set ");
     assert_usage(run_cli("log", "dump", "--data", "x", "--follow", NULL), "--follow goes with a live node");
     assert_usage(run_cli("log", "dump", "--type", "Nothing", NULL), "'Nothing' is no record type; there are: ");
     assert_usage(run_cli("log", "verify", "--data", "x", "--node", "1", NULL), "--data reads a folder");
@@ -196,10 +279,11 @@ static void forming_names_the_node_that_is_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_stand_anywhere),     cmocka_unit_test(dashes_end_the_options),
-        cmocka_unit_test(repeated_options_add_up),    cmocka_unit_test(bootstrap_comes_from_the_environment),
-        cmocka_unit_test(wrong_lines_are_told),       cmocka_unit_test(every_command_has_help),
-        cmocka_unit_test(commands_check_their_words), cmocka_unit_test(forming_names_the_node_that_is_missing),
+        cmocka_unit_test(options_stand_anywhere),        cmocka_unit_test(dashes_end_the_options),
+        cmocka_unit_test(options_name_operands),         cmocka_unit_test(common_options_stand_before_the_command),
+        cmocka_unit_test(help_is_where_it_is_asked_for), cmocka_unit_test(bootstrap_comes_from_the_environment),
+        cmocka_unit_test(wrong_lines_are_told),          cmocka_unit_test(every_command_has_help),
+        cmocka_unit_test(commands_check_their_words),    cmocka_unit_test(forming_names_the_node_that_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,10 @@ static void completion_completes(void **state)
         {"muster groups list --js", "--json\n"},
         {"muster snapshot save /et", "/etc\n"},
         {"muster nonsense x", ""},
+        {"muster --cluster prod off", "offsets\n"},
+        {"muster --cluster = prod groups --json de", "describe\ndelete\n"},
+        {"muster --ti", "--timeout\n--times\n"},
+        {"muster groups protect --gr", "--group\n"},
     };
     struct run bash = run_cli("completion", "bash", NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -239,6 +243,88 @@ static void completion_completes(void **state)
         assert_string_equal(got, cases[i].expected);
     }
     run_fini(&bash);
+}
+
+/* ---- Kafka's names ---- */
+
+/* What `--help` of Apache Kafka's tools lists. */
+static const struct {
+    const char *nouns[3], *options;
+} kafka_tools[] = {
+    {{"groups", "offsets"},
+     "all-groups all-topics bootstrap-server by-duration command-config delete delete-offsets describe dry-run execute export from-file "
+     "group "
+     "help list members offsets reset-offsets shift-by state timeout to-current to-datetime to-earliest to-latest to-offset topic type "
+     "validate-regex verbose version"},
+    {{"topics"},
+     "alter at-min-isr-partitions bootstrap-server command-config config create delete delete-config describe exclude-internal help "
+     "if-exists if-not-exists list partition-size-limit-per-response partitions replica-assignment replication-factor topic topic-id "
+     "topics-with-overrides unavailable-partitions under-min-isr-partitions under-replicated-partitions version"},
+    {{"configs"},
+     "add-config add-config-file all alter bootstrap-controller bootstrap-server broker broker-defaults broker-logger client "
+     "client-defaults client-metrics command-config delete-config describe entity-default entity-name entity-type force group help ip "
+     "ip-defaults topic user user-defaults version"},
+};
+
+static bool has_option(const struct cli_option *options, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (str_eq(str_of(options[i].name), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_taken(const char *const *nouns, struct str name)
+{
+    bool found = has_option(cli_global_options, cli_global_option_count, name);
+    for (size_t i = 0; i < cli_command_count; i++) {
+        for (size_t n = 0; n < 3 && nouns[n] != NULL; n++) {
+            found = found || (strcmp(cli_commands[i]->noun, nouns[n]) == 0 &&
+                              has_option(cli_commands[i]->options, cli_commands[i]->option_count, name));
+        }
+    }
+    return found;
+}
+
+/* Every option of Kafka's tools is taken or named with what is there instead, and no other is. */
+static void kafka_names_are_known(void **state)
+{
+    (void)state;
+    bool used[64] = {false};
+    assert_true(cli_left_out_count <= COUNT_OF(used));
+    for (size_t t = 0; t < COUNT_OF(kafka_tools); t++) {
+        for (const char *at = kafka_tools[t].options; *at != '\0'; at += strspn(at, " ")) {
+            struct str name = {at, (int32_t)strcspn(at, " ")};
+            at += name.len;
+            bool taken = is_taken(kafka_tools[t].nouns, name);
+            if (!taken && kafka_option_instead(kafka_tools[t].nouns[0], name) == NULL) {
+                fail_msg("--%.*s of Kafka's is not known to '%s'", STR_ARG(name), kafka_tools[t].nouns[0]);
+            }
+            for (size_t i = 0; i < cli_left_out_count; i++) {
+                bool here = cli_left_out[i].noun == NULL || strcmp(cli_left_out[i].noun, kafka_tools[t].nouns[0]) == 0;
+                used[i] = used[i] || (here && !taken && str_eq(str_of(cli_left_out[i].name), name));
+            }
+        }
+    }
+    for (size_t i = 0; i < cli_left_out_count; i++) {
+        if (!used[i]) {
+            fail_msg("--%s is left out, and is no option of Kafka's or one that is taken", cli_left_out[i].name);
+        }
+    }
+}
+
+/* What names an operand is an option of the command. */
+static void operands_are_named_by_options(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_command_count; i++) {
+        const struct cli_command *c = cli_commands[i];
+        for (size_t k = 0; k < COUNT_OF(c->named_by) && c->named_by[k] != NULL; k++) {
+            assert_true(has_option(c->options, c->option_count, str_of(c->named_by[k])));
+        }
+    }
 }
 
 /* ---- clusters of the config file ---- */
@@ -319,6 +405,8 @@ int main(void)
         cmocka_unit_test(every_command_is_found_everywhere),
         cmocka_unit_test(every_command_has_a_page),
         cmocka_unit_test(completion_completes),
+        cmocka_unit_test(kafka_names_are_known),
+        cmocka_unit_test(operands_are_named_by_options),
         cmocka_unit_test(clusters_have_names),
         cmocka_unit_test(what_only_shows_can_be_watched),
     };
