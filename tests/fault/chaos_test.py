@@ -5,13 +5,16 @@ Faults: cuts (whole, one-way, bridges), delay, loss, kill -9, power cuts (muster
 failing, hanging and slow disks, wall clocks that jump, leaders that change; all of them alone, then each with one or two others, and so on. Load:
 commits of nobody's and of members of all three kinds of groups, reads of all nodes, members that come, leave and die. Never seen may be: an
 acknowledged commit that is lost, a stale read, a partition with two owners, a member that is thrown out although it was heard in time, a settled
-member that has to rejoin, replicas that differ. Tells the longest time without service after each kind of fault.
+member that has to rejoin, replicas that differ. In the end tests/lin verifies that what was committed and read is linearizable, by what it was told alone. Tells the longest time without service after each kind of fault.
 """
 import json
 import random
 import statistics
 import struct
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 from faultlib import protocol
 from faultlib.chaos import KINDS, draw, leave_majority
@@ -24,6 +27,7 @@ from faultlib.protocol import NONE, RETRIABLE, error_text
 from faultlib.story import check, check_equal, main, say
 from faultlib.streams import StreamsMember, topology
 
+LINEARIZE = Path(__file__).resolve().parents[1] / "lin" / "linearize.py"
 SIMPLE_GROUPS = 12
 SETTLED_GROUPS = 3          # of each kind
 CROWDS = 2                  # of each kind
@@ -62,7 +66,7 @@ class Reader(Actor):
     def next_request(self):
         self.correlation += 1
         self.asked = c = self.rng.choice(self.committers)
-        self.partition, self.floor = c.partition, c.bounds(c.partition)[0]
+        self.partition, self.floor, self.asked_at = c.partition, c.bounds(c.partition)[0], time.monotonic()
         frame = c.fetch
         return frame[:8] + struct.pack(">i", self.correlation) + frame[12:]
 
@@ -71,6 +75,7 @@ class Reader(Actor):
         row = rows.get((self.asked.topic, self.partition))
         code = code or (row["ErrorCode"] if row else NONE)
         if code == NONE:
+            self.world.tell(self.asked.register(self.partition), "read", row["CommittedOffset"], self.asked_at, time.monotonic())
             offset, most = row["CommittedOffset"], self.asked.bounds(self.partition)[1]
             if not self.floor <= offset <= most:
                 self.world.breaks(f"{self.asked.group}: {self.home} answers {offset} for partition {self.partition}; {self.floor} was acknowledged "
@@ -197,6 +202,13 @@ def one_round(cluster, load, kind, mixed):
     return max(longest_gap(c, begun, until) for c in load.committers), name
 
 
+def linearizable(world):
+    world.history.close()
+    done = subprocess.run([sys.executable, LINEARIZE, world.history.name], stdout=subprocess.PIPE, text=True, check=False)
+    check(done.returncode == 0, f"the history in {world.history.name}: {done.stdout}")
+    say(done.stdout.splitlines()[-1])
+
+
 def table(gaps, file):
     rows = [{"fault": name, "rounds": len(seconds), "median_ms": round(1000 * statistics.median(seconds)), "longest_ms": round(1000 * max(seconds))}
             for name, seconds in gaps.items()]
@@ -215,6 +227,7 @@ def run(test):
     test.clusters.append(cluster)
     cluster.start()
     load = Load(cluster, cluster.client(patience=40), rng)
+    load.world.history = open(test.folder / "history.jsonl", "w", encoding="utf-8")
     check(load.world.run(60, lambda: all(c.acked > 5 for c in load.committers) and load.whole()), "the load does not get going")
     kinds = [kind for kind in KINDS if not options.only or any(kind.__name__ == name for name in options.only.split(","))]
     check(kinds, f"there is no fault of {options.only}")
@@ -231,6 +244,7 @@ def run(test):
     check(load.world.run(60, load.whole), f"not every partition has an owner in the end: {load.missing()}")
     load.check("in the end")
     load.world.close()
+    linearizable(load.world)
     read_back(load.client, load.committers, "in the end")
     table(gaps, options.json)
     tally = {what: sum(r.tally[what] for r in load.readers) for what in ("right", "ask again")}

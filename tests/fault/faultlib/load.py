@@ -4,6 +4,7 @@ An actor is a client of one group. It talks to the group's coordinator, finds th
 the proof afterwards. Everything an actor must never see goes into World.broken.
 """
 import heapq
+import json
 import selectors
 import socket
 import struct
@@ -114,6 +115,7 @@ class World:
         self.actors = []
         self.broken = []
         self.ended = {}            # address -> when a connection to it ended last
+        self.history = None        # a file for tests/lin/linearize.py, open
 
     @staticmethod
     def now():
@@ -141,6 +143,12 @@ class World:
             now = time.monotonic()
             while self.timers and self.timers[0][0] <= now:
                 heapq.heappop(self.timers)[2]()
+
+    def tell(self, register, op, value, invoke, answered):
+        """An operation for the history; answered: when, None: nobody knows whether it took effect."""
+        if self.history is not None:
+            line = {"register": register, "op": op, "value": value, "invoke": invoke, "return": answered, "outcome": "unknown" if answered is None else "ok"}
+            self.history.write(json.dumps(line) + "\n")
 
     def breaks(self, text):
         if len(self.broken) < 20:
@@ -333,6 +341,8 @@ class Committer(Actor):
         self.commits = self.reads = 0
         self.refusals = set()      # errors that commits were answered with
         self.reading = False
+        self.asked_at = 0
+        self.flight = None         # the commit that is not answered: partition, offset, when it was sent
         self.floor = 0
         self.left = {}             # partition: (acknowledged, sent), of those that it commits to no more
 
@@ -348,6 +358,18 @@ class Committer(Actor):
             self.sent = self.acked = self.floor = 0
             self.turn_to(self.partition + self.NEXT)
 
+    def register(self, partition):
+        return f"{self.group}/{partition}"
+
+    def outcome_unknown(self):
+        self._wrote(None)
+
+    def _wrote(self, answered):
+        if self.flight is not None:
+            partition, value, sent_at = self.flight
+            self.world.tell(self.register(partition), "write", value, sent_at, answered)
+            self.flight = None
+
     def bounds(self, partition):
         """(lowest, highest) offset that the partition may have now; -1: none."""
         acked, sent = self.left.get(partition, (self.acked, self.sent))
@@ -356,10 +378,12 @@ class Committer(Actor):
     def next_request(self):
         self.correlation += 1
         self.reading = self.commits % self.READ_EVERY == self.READ_EVERY - 1 and not self.reading
+        self.asked_at = time.monotonic()
         if self.reading:
             self.floor = self.acked
             return self.fetch[:8] + struct.pack(">i", self.correlation) + self.fetch[12:]
         self.sent += 1
+        self.flight = (self.partition, self.sent, self.asked_at)
         return self.commit_template.fill(self.correlation, self.sent)
 
     def answered(self, frame):
@@ -367,6 +391,7 @@ class Committer(Actor):
 
     def _committed(self, frame):
         codes = protocol.commit_errors(protocol.answer_of("OffsetCommit", self.version, frame)[1])
+        self._wrote(time.monotonic() if codes == {NONE} else None)
         if codes == {NONE}:
             self.acked = self.sent
             self.commits += 1
@@ -381,6 +406,7 @@ class Committer(Actor):
         codes = {code} if row is None else {code, row["ErrorCode"]}
         if codes == {NONE}:
             self.reads += 1
+            self.world.tell(self.register(self.partition), "read", row["CommittedOffset"], self.asked_at, time.monotonic())
             self.verify(row["CommittedOffset"])
         else:
             self.refuse("fetch", codes)
