@@ -2,6 +2,8 @@
 
 #include "out.h"
 
+#include <ctype.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +27,28 @@ __attribute__((format(printf, 3, 4))) static int fail(struct client *c, int code
     vsnprintf(c->error, sizeof(c->error), format, args);
     va_end(args);
     return code;
+}
+
+/* ---- who asks ---- */
+
+void client_user(char *ret, size_t bytes)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    if (user != NULL) {
+        (void)snprintf(ret, bytes, "%s", user->pw_name);
+    } else {
+        (void)snprintf(ret, bytes, "uid-%u", (unsigned)geteuid());
+    }
+}
+
+void client_id_of(const char *user, char *ret, size_t bytes)
+{
+    (void)snprintf(ret, bytes, "muster-cli/%s", user);
+    for (char *at = strchr(ret, '/') + 1; *at != '\0'; at++) {
+        if (!isalnum((unsigned char)*at) && strchr("._-", *at) == NULL) {
+            *at = '_';
+        }
+    }
 }
 
 /* ---- nodes ---- */
@@ -81,7 +105,10 @@ static int add_bootstrap(struct client *c, const char *text, size_t len)
 
 int client_init(struct client *c, const char *bootstrap, int64_t timeout_ms)
 {
+    char user[CLIENT_USER_BYTES];
     *c = (struct client){.controller = -1, .cluster_id = STR_NULL};
+    client_user(user, sizeof(user));
+    client_id_of(user, c->client_id, sizeof(c->client_id));
     const char *at = bootstrap;
     for (;;) {
         size_t len = strcspn(at, ",");
@@ -190,7 +217,7 @@ static int exchange(struct client *c, struct client_node *node, const struct wir
     struct buf frame;
     int32_t id = c->correlation_id++;
     buf_init(&frame, 0);
-    int rc = wire_frame_request(api, version, id, STR("muster-cli"), request, &frame);
+    int rc = wire_frame_request(api, version, id, str_of(c->client_id), request, &frame);
     MUSTER_CHECK(rc == 0 && frame.len <= INT32_MAX);
     int64_t until = client_now_ms() + c->attempt_ms;
     until = until < c->deadline_ms ? until : c->deadline_ms;
@@ -306,6 +333,7 @@ int client_node_call(struct client *c, struct client_node *node, const struct cl
         return fail(c, MUSTER_E_VERSION, "%s:%d does not offer %s in a version that this program speaks%s", node->host, node->port,
                     api->name, call->key >= 20000 ? ": it is not a muster node" : "");
     }
+    c->changing = call->changes || call->idempotent;
     rc = exchange(c, node, api, version, call->request, arena, ret);
     node->failed = rc < 0;
     return rc;
@@ -396,7 +424,9 @@ const struct metadata_response_partition *client_partition(const struct metadata
     return bsearch(&key, topic->partitions.v, (size_t)topic->partitions.len, sizeof(key), by_index);
 }
 
-int client_metadata(struct client *c, const struct str *topics, int count, struct arena *arena, const struct metadata_response **ret)
+/* From the node, NULL: from any. */
+static int metadata_of(struct client *c, struct client_node *node, const struct str *topics, int count, struct arena *arena,
+                       const struct metadata_response **ret)
 {
     struct metadata_request request;
     const void *answer = NULL;
@@ -408,7 +438,7 @@ int client_metadata(struct client *c, const struct str *topics, int count, struc
         request.topics.v[i].name = topics[i];
     }
     struct client_call call = {.key = API_KEY_METADATA, .min_version = 4, .max_version = -1, .request = &request};
-    int rc = client_any_call(c, &call, arena, &answer, NULL);
+    int rc = node != NULL ? client_node_call(c, node, &call, arena, &answer) : client_any_call(c, &call, arena, &answer, NULL);
     if (rc < 0) {
         return rc;
     }
@@ -423,6 +453,11 @@ int client_metadata(struct client *c, const struct str *topics, int count, struc
     c->cluster_id = response->cluster_id;
     *ret = response;
     return MUSTER_E_OK;
+}
+
+int client_metadata(struct client *c, const struct str *topics, int count, struct arena *arena, const struct metadata_response **ret)
+{
+    return metadata_of(c, NULL, topics, count, arena, ret);
 }
 
 bool client_coordinator_moves(int16_t error)
@@ -481,7 +516,7 @@ int client_group_call(struct client *c, struct str group, const struct client_ca
             return rc;
         }
         if (error != 0) {
-            return fail(c, MUSTER_E_REFUSED, "group %.*s has no coordinator: %s", STR_ARG(out_quoted(group, arena)),
+            return fail(c, MUSTER_E_NOT_LEADER, "group %.*s has no coordinator: %s", STR_ARG(out_quoted(group, arena)),
                         error == KAFKA_COORDINATOR_NOT_AVAILABLE ? "none was elected in time" : "the cluster refuses to name one");
         }
         rc = client_node_call(c, node, call, arena, ret);
@@ -493,16 +528,30 @@ int client_group_call(struct client *c, struct str group, const struct client_ca
     }
 }
 
+/* Whoever answers may be cut off from the others: when it names no controller, the next one is asked in its place. */
+static int find_controller(struct client *c, int attempt, struct arena *arena)
+{
+    const struct metadata_response *metadata;
+    bool other = attempt > 0 && c->controller < 0;
+    int rc = other ? metadata_of(c, &c->nodes[attempt % c->node_count], NULL, 0, arena, &metadata) : MUSTER_E_REFUSED;
+    return rc == 0 ? rc : client_metadata(c, NULL, 0, arena, &metadata);
+}
+
 int client_controller_call(struct client *c, const struct client_call *call, client_error_fn *error_of, struct arena *arena,
                            const void **ret)
 {
     for (int attempt = 0;; attempt++) {
-        const struct metadata_response *metadata;
-        int rc = client_metadata(c, NULL, 0, arena, &metadata);
+        int rc = find_controller(c, attempt, arena);
         if (rc < 0) {
             return rc;
         }
         struct client_node *node = client_node_by_id(c, c->controller);
+        if (c->controller < 0) {
+            if (client_pause(c, attempt)) {
+                continue;
+            }
+            return fail(c, MUSTER_E_NOT_LEADER, "no node leads the cluster: no majority of its nodes answers (muster cluster status)");
+        }
         rc = node != NULL ? client_node_call(c, node, call, arena, ret) : client_any_call(c, call, arena, ret, NULL);
         bool again = rc == MUSTER_E_REFUSED || (rc == 0 && error_of(*ret) == KAFKA_NOT_CONTROLLER);
         if (!again || !client_pause(c, attempt)) {

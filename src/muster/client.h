@@ -8,7 +8,7 @@
 #include <muster/base.h>
 #include <muster/messages.h>
 
-enum { CLIENT_NODES_MAX = 64, CLIENT_APIS_MAX = 160 };
+enum { CLIENT_NODES_MAX = 64, CLIENT_APIS_MAX = 160, CLIENT_USER_BYTES = 48, CLIENT_ID_BYTES = 64 };
 
 struct client_node {
     int32_t id; /* -1: an address of the bootstrap list */
@@ -36,7 +36,9 @@ struct client {
     int (*answer)(void *ctx, const struct client_call *call, struct arena *arena, const void **ret);
     void (*answer_close)(void *ctx);
     void *answer_ctx;
-    char error[512]; /* what failed and what to do, after any call that returned an error */
+    char client_id[CLIENT_ID_BYTES]; /* "muster-cli/USER" */
+    bool changing;                   /* the last request was one that changes something */
+    char error[512];                 /* what failed and what to do, after any call that returned an error */
 };
 
 /* One request. `max_version` below the schema's own keeps to an older form; min_version is what the caller can work with. */
@@ -45,14 +47,19 @@ struct client_call {
     int16_t min_version, max_version; /* max -1: the newest the schema knows */
     const void *request;              /* the generated struct */
     bool changes;                     /* must not be sent twice: an answer that does not come is an error */
+    bool idempotent;                  /* it changes something, and may be sent twice */
 };
 
+/* The user of this process, by name where there is one. */
+void client_user(char *ret, size_t bytes);
+/* Under which id requests are sent: brokers and the log name it. What is no letter, digit, dot, dash or underscore of the user's name becomes '_'. */
+void client_id_of(const char *user, char *ret, size_t bytes);
 /* 0 or INVALID (error says what is wrong with the list). No connection is made. */
 int client_init(struct client *c, const char *bootstrap, int64_t timeout_ms);
 void client_fini(struct client *c);
 int64_t client_left_ms(const struct client *c);
 
-/* All calls: 0; REFUSED nothing reached a node; CLOSED the request left and no answer came; VERSION the node does not offer it; MALFORMED. */
+/* All calls: 0; REFUSED nothing reached a node; NOT_LEADER nobody leads what it is for; CLOSED the request left and no answer came; VERSION the node does not offer it; MALFORMED. */
 int client_node_call(struct client *c, struct client_node *node, const struct client_call *call, struct arena *arena, const void **ret);
 /* Any node that answers, those connected first; with ret_node (may be NULL) saying which. */
 int client_any_call(struct client *c, const struct client_call *call, struct arena *arena, const void **ret, struct client_node **ret_node);

@@ -385,16 +385,21 @@ struct transfer {
     const struct node_view *leader; /* in it; NULL: none */
     int16_t refusal;                /* of the last request */
     const char *refusal_text;
+    json_t *moves; /* NULL: what was moved is a document of its own */
 };
 
 static void print_transferred(struct cli *cli, const struct transfer *t, int32_t leader)
 {
     if (cli->json) {
-        json_t *document = json_object();
-        out_json_set(document, "shard", json_integer(t->shard));
-        out_json_set(document, "from", json_integer(t->from));
-        out_json_set(document, "to", json_integer(leader));
-        out_json_print(document, cli->out);
+        json_t *move = json_object();
+        out_json_set(move, "shard", json_integer(t->shard));
+        out_json_set(move, "from", t->from < 0 ? json_null() : json_integer(t->from));
+        out_json_set(move, "to", json_integer(leader));
+        if (t->moves != NULL) {
+            out_json_add(t->moves, move);
+        } else {
+            out_json_print(move, cli->out);
+        }
     } else if (leader == t->from) {
         fprintf(cli->out, "shard %d: node %d leads it already\n", t->shard, leader);
     } else {
@@ -478,9 +483,9 @@ static int transfer(struct cli *cli, struct client *c, struct transfer *t)
     return code;
 }
 
-int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to)
+int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to, json_t *moves)
 {
-    struct transfer t = {.shard = shard, .to = to, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
+    struct transfer t = {.shard = shard, .to = to, .moves = moves, .cluster = arena_get(&cli->arena, sizeof(*t.cluster))};
     return transfer(cli, c, &t);
 }
 
@@ -530,7 +535,7 @@ static int run_transfer(struct cli *cli)
         return code;
     }
     code = shard < 0 ? find_shard(cli, &c, &shard) : CLI_OK;
-    code = code == CLI_OK ? cluster_transfer(cli, &c, (int32_t)shard, (int32_t)to) : code;
+    code = code == CLI_OK ? cluster_transfer(cli, &c, (int32_t)shard, (int32_t)to, NULL) : code;
     client_fini(&c);
     return code;
 }

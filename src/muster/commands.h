@@ -41,8 +41,9 @@ struct form_config;
 int peers_parse(struct cli *cli, const char *text, struct form_config *config);
 
 struct client;
-/* Hands the shard to that node (-1: to whichever is best placed), waits until it serves there, and prints it. An exit code. */
-int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to);
+/* Hands the shard to that node (-1: to whichever is best placed), waits until it serves there, and prints it; as JSON into moves, where that is not NULL.
+ * An exit code. */
+int cluster_transfer(struct cli *cli, struct client *c, int32_t shard, int32_t to, json_t *moves);
 
 /* CLI_OK, or said: the group is protected. What does not know of protection protects nothing. */
 int group_check_protected(struct cli *cli, struct client *c, struct str group);

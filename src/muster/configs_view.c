@@ -6,14 +6,20 @@ enum { ALTER_SET = 0, ALTER_DELETE = 1, KAFKA_UNKNOWN_SERVER_ERROR = -1 };
 
 typedef struct incremental_alter_configs_request_alterable_config alterable;
 
-/* A node answers for itself, but not for another one. */
+static int16_t alter_error(const void *answer)
+{
+    const struct incremental_alter_configs_response *response = answer;
+    return response->responses.len == 1 ? response->responses.v[0].error_code : 0;
+}
+
+/* A node answers for itself, but not for another one; what belongs to the cluster is changed by the controller. */
 static int ask(struct client *c, enum config_resource type, struct str name, const struct client_call *call, struct arena *arena,
                const void **ret)
 {
     const struct metadata_response *metadata;
     int64_t id;
     if (type != CONFIG_OF_BROKER || !cli_parse_number(arena_printf(arena, "%.*s", STR_ARG(name)).ptr, 0, INT32_MAX, &id)) {
-        return client_any_call(c, call, arena, ret, NULL);
+        return call->idempotent ? client_controller_call(c, call, alter_error, arena, ret) : client_any_call(c, call, arena, ret, NULL);
     }
     int rc = client_metadata(c, NULL, 0, arena, &metadata);
     if (rc < 0) {
@@ -82,7 +88,7 @@ int configs_alter(struct client *c, enum config_resource type, struct str name, 
     wire_init(&wire_incremental_alter_configs_request, &request);
     request.resources.v = &resource;
     request.resources.len = 1;
-    struct client_call call = {.key = API_KEY_INCREMENTAL_ALTER_CONFIGS, .max_version = -1, .request = &request};
+    struct client_call call = {.key = API_KEY_INCREMENTAL_ALTER_CONFIGS, .max_version = -1, .request = &request, .idempotent = true};
     int rc = ask(c, type, name, &call, arena, &answer);
     if (rc < 0) {
         return rc;

@@ -31,7 +31,7 @@ int cli_client_failed(struct cli *cli, const struct client *c, int rc)
         return cli_fail(cli, CLI_UNREACHABLE, "%s", c->error);
     }
     return cli_fail(cli, CLI_UNREACHABLE, "the cluster cannot be reached: %s%s", c->error,
-                    rc == MUSTER_E_CLOSED ? "; the request may have been carried out" : "");
+                    rc == MUSTER_E_CLOSED && c->changing ? "; the request may have been carried out" : "");
 }
 
 /* ---- one group ---- */

@@ -320,21 +320,33 @@ static int32_t home_of(const struct members_view *view, int32_t shard)
 static int rebalance(struct cli *cli, struct client *c, struct members_view *view)
 {
     int moved = 0, failed = 0;
+    json_t *moves = json_array();
     for (int32_t shard = 0; shard < members_shards(view); shard++) {
         const struct cluster_members_response_shard *s = members_shard(view, shard);
+        if (s == NULL || !s->leads) {
+            cli_say(cli, "shard %d has no leader that answers", shard);
+            failed++;
+            continue;
+        }
         int32_t home = home_of(view, shard);
         const struct cluster_members_response_member *m = members_find(view, home);
-        if (home < 0 || (s->leads && s->leader == home) || (m != NULL && (!m->connected || m->standing != 2))) {
+        if (home < 0 || s->leader == home || (m != NULL && (!m->connected || m->standing != 2))) {
             continue;
         }
         c->deadline_ms = client_now_ms() + cli->timeout_ms;
-        int code = cluster_transfer(cli, c, shard, home);
+        int code = cluster_transfer(cli, c, shard, home, moves);
         moved += code == CLI_OK;
         failed += code != CLI_OK;
     }
-    if (!cli->json) {
+    if (cli->json) {
+        json_t *document = json_object();
+        out_json_set(document, "shards", json_integer(members_shards(view)));
+        out_json_set(document, "moved", json_incref(moves));
+        out_json_print(document, cli->out);
+    } else {
         fprintf(cli->out, "%d of %d shards were moved.\n", moved, members_shards(view));
     }
+    json_decref(moves);
     return failed > 0 ? CLI_FAILED : CLI_OK;
 }
 

@@ -4,10 +4,8 @@
 #include "group_view.h"
 #include "out.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     KAFKA_UNKNOWN_MEMBER_ID = 25,
@@ -76,7 +74,8 @@ bool offset_named(const char *value, struct str topic, int32_t partition, bool *
 
 struct str change_reason(struct cli *cli)
 {
-    struct passwd *user = getpwuid(geteuid());
+    char user[CLIENT_USER_BYTES];
+    client_user(user, sizeof(user));
     struct str words = arena_printf(&cli->arena, "muster %s %s", cli->command->noun, cli->command->verb);
     for (int i = 0; i < cli->given_count; i++) {
         const struct cli_given *g = &cli->given[i];
@@ -84,7 +83,7 @@ struct str change_reason(struct cli *cli)
             words = arena_printf(&cli->arena, "%.*s --%s%s%s", STR_ARG(words), g->name, g->value[0] != '\0' ? " " : "", g->value);
         }
     }
-    return arena_printf(&cli->arena, "%.*s, by %s", STR_ARG(words), user != NULL ? user->pw_name : "an unknown user");
+    return arena_printf(&cli->arena, "%.*s, by %s", STR_ARG(words), user);
 }
 
 /* ---- AlterGroupOffsets ---------------------------------------------------------------------------------------------------------- */

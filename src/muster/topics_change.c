@@ -319,7 +319,7 @@ static int run_set_end(struct cli *cli)
     }
     code = compose_set_end(cli, &c, end, partition, &request);
     if (code == CLI_OK) {
-        struct client_call call = {.key = API_KEY_SET_END_OFFSET, .max_version = -1, .request = &request};
+        struct client_call call = {.key = API_KEY_SET_END_OFFSET, .max_version = -1, .request = &request, .idempotent = true};
         int rc = client_controller_call(&c, &call, set_end_error, &cli->arena, &answer);
         code = rc < 0 ? cli_client_failed(cli, &c, rc) : show_ends(cli, answer, end);
     }

@@ -3,6 +3,9 @@
 tell what happened, and reading a data folder leaves every byte as it was."""
 import hashlib
 import json
+import os
+import pwd
+import re
 import shutil
 import urllib.request
 
@@ -251,6 +254,50 @@ def nobody_answers(cli, cluster):
     say("all nodes hang: exit code 3 in time")
 
 
+def without_a_majority(cli, cluster):
+    """One of three nodes is left: it is said that nobody leads, not that something may have been done."""
+    for node in (2, 3):
+        cluster.kill(node)
+    until("the node that is left leads nothing", lambda: cluster.status()["controller"] in (None, -1), 10)
+    for words in (("cluster", "remove", 3), ("cluster", "upgrade"), ("topics", "create", "late"), ("configs", "set", "groups", GROUP, "a=b")):
+        _, err = cli(*words, "--timeout", 1000, code=3)
+        check("no majority" in err and "carried out" not in err, err)
+    _, err = cli("groups", "describe", GROUP, "--timeout", 1000, code=3)
+    check("no coordinator: none was elected" in err and "carried out" not in err, err)
+    _, err = cli("cluster", "rebalance", "--timeout", 1000, code=1)
+    check("shard 7 has no leader that answers" in err, err)
+    for node in (2, 3):
+        cluster.restart(node)
+    cluster.wait()
+    say("two nodes killed: what changes something says that nobody leads")
+
+
+def rebalancing(cli):
+    """Leadership goes to each shard's home, and one document says what was moved."""
+    def moved():
+        leader = cli.cluster.status()["shards"][4]["leader"]
+        code, _, _ = cli.cluster.transfer(4, leader % 3 + 1)
+        done = cli.json("cluster", "rebalance")
+        check_equal(sorted(done), ["moved", "shards"], "the document")
+        return code == 0 and [m for m in done["moved"] if m["shard"] == 4]
+    check_equal(until("shard 4 goes home", moved, 20)[0]["to"], 2, "home of shard 4")
+    until("every shard is led by its home",
+          lambda: all(s["leader"] == s["shard"] % 3 + 1 for s in cli.cluster.status()["shards"]) or cli("cluster", "rebalance") is None, 20)
+    check_equal(cli.json("cluster", "rebalance"), {"shards": 8, "moved": []}, "nothing to be moved")
+    say("leadership was spread")
+
+
+def who_did_it(cli):
+    """The log names the user who lifts a protection."""
+    until("groups can be protected", lambda: cli.cluster.muster("groups", "protect", "ours", "--bootstrap", cli.cluster.bootstrap())[0] == 0, 20)
+    cli("groups", "protect", "ours", "--off")
+    newest = cli.lines("log", "dump", "--type", "Config")[-1]
+    check("muster.protected" in json.dumps(newest["record"]), f"the newest config is not the protection: {newest}")
+    user = re.sub(r"[^A-Za-z0-9._-]", "_", pwd.getpwuid(os.geteuid()).pw_name)
+    check_equal(newest["cause"]["clientId"], f"muster-cli/{user}", "who lifted the protection")
+    say("the log says who lifted a protection")
+
+
 def moving_a_shard(cli):
     def handed_over():
         """None as long as the target, which may have been restarted a moment ago, cannot take it yet, or another node has it meanwhile."""
@@ -338,6 +385,9 @@ def run(test):
     metrics(cli, cluster)
     losing_a_node(cli, cluster)
     moving_a_shard(cli)
+    rebalancing(cli)
+    who_did_it(cli)
+    without_a_majority(cli, cluster)
     nobody_answers(cli, cluster)
     log_of_live_nodes(cli, cluster)
     cluster.run("stop")

@@ -132,6 +132,37 @@ static void another_controller_is_asked(void **state)
     run_fini(&r);
 }
 
+/* Nobody is sent a change when no node leads. */
+static void a_missing_controller_is_told(void **state)
+{
+    struct fake *f = *state;
+    f->leaderless = true;
+    struct run r = run_cli("topics", "create", "t", "--timeout", "300", NULL);
+    assert_int_equal(r.code, CLI_UNREACHABLE);
+    assert_int_equal(f->creates, 0);
+    assert_string_equal(r.err, "muster: no node leads the cluster: no majority of its nodes answers (muster cluster status)\n");
+    run_fini(&r);
+}
+
+/* Who asks stands in the log: the user, in characters that every server takes. */
+static void requests_name_the_user(void **state)
+{
+    struct fake *f = *state;
+    char user[CLIENT_USER_BYTES], id[CLIENT_ID_BYTES];
+    struct run r = run_cli("groups", "describe", "g", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    client_user(user, sizeof(user));
+    assert_true(strlen(user) > 0);
+    client_id_of(user, id, sizeof(id));
+    assert_string_equal(f->client_id, id);
+    client_id_of("DOM\\j.do-e_1 \xc3\xb6/\n", id, sizeof(id));
+    assert_string_equal(id, "muster-cli/DOM_j.do-e_1_____");
+    char small[16];
+    client_id_of("a-name-that-is-too-long", small, sizeof(small));
+    assert_string_equal(small, "muster-cli/a-na");
+}
+
 /* A change whose answer is lost is not sent again. */
 static void a_lost_answer_is_told(void **state)
 {
@@ -167,6 +198,7 @@ static void a_silent_node_is_given_up(void **state)
     assert_true(client_now_ms() - before < 5000);
     assert_int_equal(r.code, CLI_UNREACHABLE);
     assert_non_null(strstr(r.err, "no answer in time"));
+    assert_null(strstr(r.err, "carried out"));
     run_fini(&r);
 }
 
@@ -365,6 +397,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_protected_group_is_said_to_be, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(messages_are_safe, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(another_controller_is_asked, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_missing_controller_is_told, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(requests_name_the_user, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_lost_answer_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(the_next_address_is_tried, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_silent_node_is_given_up, fake_setup, fake_teardown),

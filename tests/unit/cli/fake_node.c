@@ -60,7 +60,7 @@ static const void *answer_metadata(struct fake *f, const struct metadata_request
     r->brokers.len = 1;
     r->brokers.v[0] = (struct metadata_response_broker){NODE_ID, STR("127.0.0.1"), f->port, STR_NULL};
     r->cluster_id = STR("made-up");
-    r->controller_id = NODE_ID;
+    r->controller_id = f->leaderless ? -1 : NODE_ID;
     add_topics(f, request, r);
     return r;
 }
@@ -387,6 +387,7 @@ static bool serve(struct fake *f, int fd)
         return send(fd, "HTTP/1.1 400 Bad Request", 24, MSG_NOSIGNAL) == 24;
     }
     assert_int_equal(wire_read_request_header(frame, &header, &used), 0);
+    snprintf(f->client_id, sizeof(f->client_id), "%.*s", STR_ARG(header.client_id));
     const struct wire_api *api = wire_api_find(header.api_key);
     void *request = arena_get(&f->arena, api->request->type->size);
     struct bytes body = {frame.ptr + used, frame.len - (int32_t)used};

@@ -24,8 +24,9 @@ struct fake {
     atomic_int transfer_busy;       /* so many TransferShard are answered COORDINATOR_NOT_AVAILABLE */
     atomic_int transfer_in_vain;    /* so many after them are accepted, yet nothing changes */
     atomic_int not_serving;         /* so many ListGroups are answered COORDINATOR_LOAD_IN_PROGRESS once shard 1 was handed over */
-    atomic_bool silent, garbage, close_on_create, kafka, list_loading, transferred, moved_leader;
+    atomic_bool silent, garbage, leaderless, close_on_create, kafka, list_loading, transferred, moved_leader;
     atomic_int creates;
+    char client_id[64]; /* of the newest request */
     /* What a test answers by itself: these keys are offered, too, and asked for here first. NULL: as ever. */
     const void *(*more)(struct fake *f, int16_t key, const void *request);
     const int16_t *more_keys;
