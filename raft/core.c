@@ -587,6 +587,7 @@ void replica_status(const struct replica *core, uint32_t shard, struct replica_s
         .applied_index = s->applied,
         .snapshot_index = s->snapshot_index,
         .contact_us = round_contact_us(s),
+        .led_us = s->led_us,
     };
 }
 

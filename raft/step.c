@@ -234,6 +234,7 @@ void shard_tell(struct shard *s)
         role = s->transfer.active ? REPLICA_HANDING_OVER : shard_serves(s) ? REPLICA_SERVING : REPLICA_LEADER;
     } else if (s->raft.state == RAFT_FOLLOWER) {
         leader = (uint32_t)s->raft.follower_state.current_leader.id;
+        s->led_us = leader != 0 ? core->now_us - shard_silence_us(s) : s->led_us;
     }
     uint64_t term = raft_current_term(&s->raft);
     if (role == s->told_role && term == s->told_term && leader == s->told_leader) {

@@ -226,6 +226,28 @@ static void test_cut_off_leader_confirms_nothing(void **state)
     world_fini(&w);
 }
 
+/* Whoever takes over knows when the leader before was last heard of; nothing that happens in its own office changes that. */
+static void test_when_the_one_before_was_heard_of(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 61, 3, 1);
+    world_run(&w, 500 * MS);
+    struct node *old = world_leader(&w, 0);
+    struct replica_shard_status status;
+    int64_t cut_us = w.now_us;
+    world_isolate(&w, old->id, true);
+    world_run(&w, 2000 * MS);
+    for (uint32_t id = 1; id <= 3; id++) {
+        replica_status(world_node(&w, id)->core, 0, &status);
+        if (id == old->id)
+            continue;
+        bool leads = status.role == REPLICA_SERVING;
+        assert_true(leads ? status.led_us <= cut_us + 20 * MS && status.led_us >= cut_us - 100 * MS : status.led_us >= w.now_us - 100 * MS);
+    }
+    world_fini(&w);
+}
+
 /* The contact with a majority stops moving when the majority is gone. */
 static void test_contact_stops_when_cut_off(void **state)
 {
@@ -728,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_fast_failover),
         cmocka_unit_test(test_frozen_leader),
         cmocka_unit_test(test_cut_off_leader_confirms_nothing),
+        cmocka_unit_test(test_when_the_one_before_was_heard_of),
         cmocka_unit_test(test_contact_stops_when_cut_off),
         cmocka_unit_test(test_rounds_that_carry_many_are_rarer),
         cmocka_unit_test(test_transfer_under_load),
