@@ -136,7 +136,8 @@ enum group_op_kind {
     CATALOG_MEMBER_STEP,         /* struct member_step: not from clients; answered as CATALOG_CHANGE_MEMBER */
     CATALOG_UPGRADE,             /* struct upgrade_cluster_request; `release` */
     /* Any shard: records how far of the catalogue it has acted on. */
-    CATALOG_CURSOR               /* `catalog_index` */
+    CATALOG_CURSOR,              /* `catalog_index` */
+    SHARD_OFFICE                 /* `office`: this node leads the shard. For people: nothing is decided by it, so it waits for nothing and nothing for it */
 };
 
 enum group_op_class {
@@ -201,8 +202,12 @@ struct group_op {
     const struct group_set *catalog;             /* shard 0's state as applied on this node (group configs live there) */
     const struct group_settings *settings;
     const struct group_job *job;                 /* GROUP_JOB_DONE */
+    const struct group_office *office;           /* SHARD_OFFICE */
     const struct topics_created *created;        /* GROUP_TOPICS_CREATED; and for a request that waited for topics (see group_out.create) when it is decided again; else NULL */
 };
+/* Who leads a shard, since when, and who led it before as far as that node knows: from_node_id -1 and from_term 0: it does not. silent_ms: for so long it has not heard of
+ * that one; -1: not known. handed_over: that one had said that it would hand over. */
+struct group_office { int32_t node_id, from_node_id; int64_t term, from_term, clock_ms, wall_ms, silent_ms; bool handed_over; };
 struct topics_created { struct str failure; };   /* null: all are there; else "name (cause), ..." for people */
 
 /* ---- what decide says ------------------------------------------------------------------------------------------------- */
@@ -311,6 +316,9 @@ uint64_t group_set_hash(const struct group_set *set);    /* order-independent ov
 int64_t  group_set_clock(const struct group_set *set);   /* shard clock of the newest entry applied, ms */
 int64_t  group_set_cursor(const struct group_set *set);  /* highest catalogue index this shard has acted on */
 uint64_t group_set_catalog_index(const struct group_set *set);   /* shard 0: index of the newest entry that changed topics or configs */
+
+/* Who led the shard, as it was recorded: the nth newest, from 0; from_term is not. false: there are no more. */
+bool group_set_office(const struct group_set *set, int32_t nth, struct group_office *ret);
 
 struct group_set_counts { int64_t groups, members, pending, offsets, topics, bytes, history_records, history_bytes; };      /* pending: member ids that have yet to join (KIP-394) */
 void group_set_counts(const struct group_set *set, struct group_set_counts *ret);

@@ -365,6 +365,7 @@ void coord_turn_end(struct coord *c)
     beats_step(c);
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         sweep_step(&c->shards[i]);
+        office_step(&c->shards[i]);
         turn_seal(&c->shards[i]);
         gates_reconsider(&c->shards[i]);
     }
@@ -389,7 +390,8 @@ int64_t coord_next_deadline_us(const struct coord *c)
             return 0;
         if (s->role == REPLICA_SERVING && !s->barrier_known && c->barrier_retry_us < next)
             next = c->barrier_retry_us;
-        int64_t office = handover_expiry_us(s), flee = barrier_flee_us(s);
+        int64_t handover = handover_expiry_us(s), flee = barrier_flee_us(s), office = office_due_us(s);
+        next = handover < next ? handover : next;
         next = office < next ? office : next;
         next = flee < next ? flee : next;
         int64_t timer = timer_next_us(&s->timers);

@@ -126,6 +126,7 @@ struct flight {
     struct gate **gates;
     size_t gate_count, gate_cap;
     bool *member_change; /* per gate */
+    bool office;         /* it says that office was taken */
     int64_t bytes, joins;
 };
 
@@ -192,9 +193,13 @@ struct shard {
     struct buf handover; /* remaining times from the leader before, until this node serves */
     uint64_t handover_term;
     uint32_t handover_from;
-    int64_t handover_us;                                       /* when it came */
-    bool handover_announced;                                   /* by this node or to it: of handover_term, at handover_us */
-    int64_t office_us;                                         /* when office was taken */
+    int64_t handover_us;        /* when it came */
+    bool handover_announced;    /* by this node or to it: of handover_term, at handover_us */
+    int64_t office_us;          /* when office was taken */
+    struct group_office office; /* office.c: what is to be recorded of that */
+    int64_t office_due_us;      /* at the latest by then; 0: it is, or there is no office */
+    uint32_t led_by;            /* who led the shard last, another node or this one; 0: not known */
+    uint64_t led_term;
     int64_t fled_us;                                           /* when it was last given away for want of the catalogue; 0: never */
     int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
     struct buf snapshot;                                       /* the run being handed out */
@@ -289,6 +294,8 @@ void turn_fini(struct turn *t);
 void turn_clear(struct turn *t);                         /* its flight has another owner */
 bool turn_has_room(const struct shard *s, size_t bytes); /* an entry is filled to half the limit, the rest goes into the next */
 void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out);
+void turn_note(struct shard *s, const struct group_op *op,
+               const struct group_out *out);                              /* records that nobody waits for, before which no gate stands */
 void turn_join(struct shard *s, struct gate *g, struct coord_request *r); /* waits for the turn's entry without adding to it */
 void turn_seal(struct shard *s);                                          /* proposes what there is */
 void turn_withdraw(struct shard *s);                                      /* what was decided in it is held, to be decided again */
@@ -304,6 +311,14 @@ void coord_give_up(struct coord *c, struct str outdated, const char *why);
 void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes entry);
 void coord_confirmed(struct shard *s, uint64_t term, uint64_t round);
 void gates_reconsider(struct shard *s); /* everything in s->opened: parked requests first, then the queue */
+
+/* ---- office.c: that office was taken, for the history of the shard's groups ---- */
+void office_known(struct shard *s, uint32_t leader, uint64_t term); /* who led, or leads, as far as this node is told */
+void office_taken(struct shard *s);
+void office_lost(struct shard *s);
+void office_again(struct shard *s); /* it could not be written */
+void office_step(struct shard *s);  /* before the turn is sealed */
+int64_t office_due_us(const struct shard *s);
 
 /* ---- sweep.c: requests of coord's own ---- */
 void internal_submit(struct shard *s, enum group_op_kind kind, struct str group_id, const struct timer *timer);

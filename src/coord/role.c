@@ -65,6 +65,7 @@ static void lose_office(struct shard *s)
     request_list_move(&s->moved, &requests);
     timer_set_clear(&s->timers);
     sweep_reset(s);
+    office_lost(s);
     s->coord->stats.leader_losses++;
     refuse_all(s, &requests);
     struct coord_read *read = s->shard_reads, *next;
@@ -92,6 +93,7 @@ static void take_office(struct shard *s)
     s->clock_base_us = s->office_us = s->coord->now_us;
     timer_set_clear(&s->timers);
     group_set_timers(s->set, s->coord->shards[0].set, &s->coord->settings, shard_clock_ms(s), arm_in_full, s);
+    office_taken(s);
     handover_take(s);
     barrier_reset(s);
     s->topics_due = (uint64_t)group_set_cursor(s->set) < s->coord->catalog_index;
@@ -106,11 +108,16 @@ static void take_office(struct shard *s)
 void coord_role(struct shard *s, enum replica_role role, uint64_t term, uint32_t leader)
 {
     enum replica_role before = s->role;
+    uint64_t term_before = s->term;
     bool same_office = term == s->term && (before == REPLICA_SERVING || before == REPLICA_HANDING_OVER);
     bool had_office = before == REPLICA_SERVING || before == REPLICA_HANDING_OVER;
     s->role = role;
     s->leader = leader;
     s->term = term;
+    if (had_office)
+        office_known(s, (uint32_t)s->office.node_id, term_before);
+    if (role == REPLICA_FOLLOWER && leader != 0)
+        office_known(s, leader, term);
     if (had_office && (role == REPLICA_FOLLOWER || role == REPLICA_LEADER || !same_office))
         lose_office(s);
     if (role == REPLICA_HANDING_OVER) {

@@ -45,17 +45,17 @@ static struct flight *turn_flight(struct turn *t)
     return t->flight;
 }
 
-static int32_t turn_cause(struct turn *t, const struct coord_request *r, const struct group_out *out)
+static int32_t turn_cause(struct turn *t, const struct group_op *op, const struct group_out *out)
 {
     t->causes = grown(t->causes, &t->cause_cap, t->cause_count, sizeof(*t->causes));
     struct log_entry_cause *cause = &t->causes[t->cause_count];
-    bool client = r->op.api_key >= 0;
+    bool client = op->api_key >= 0;
     *cause = (struct log_entry_cause){
-        .client_id = client ? r->op.caller.client_id : STR_NULL,
-        .host = client ? r->op.caller.host : STR_NULL,
-        .api_key = r->op.api_key,
-        .api_version = r->op.api_version,
-        .group_id = op_is_catalog(r->op.kind) ? STR_NULL : r->op.group_id,
+        .client_id = client ? op->caller.client_id : STR_NULL,
+        .host = client ? op->caller.host : STR_NULL,
+        .api_key = op->api_key,
+        .api_version = op->api_version,
+        .group_id = op_is_catalog(op->kind) ? STR_NULL : op->group_id,
         .reason = out->reason,
         .rule = str_of(out->rule != NULL ? out->rule : ""),
     };
@@ -122,18 +122,31 @@ static void count_causes(struct coord_stats *stats, uint32_t causes)
         stats->causes[cause] += causes >> cause & 1;
 }
 
-void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
+static void turn_records(struct shard *s, const struct group_op *op, const struct group_out *out)
 {
     struct turn *t = &s->turn;
-    enum group_op_class class = group_op_class(r->op.kind);
-    bool member_change = class == GROUP_CLASS_MEMBERSHIP || class == GROUP_CLASS_EXCLUSIVE;
-    int32_t cause = turn_cause(t, r, out);
+    int32_t cause = turn_cause(t, op, out);
     for (size_t i = 0; i < out->records.len; i++) {
         t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
         t->records[t->record_count++] =
             (struct log_entry_entry_record){.cause = cause, .key = out->records.v[i].key, .value = out->records.v[i].value};
     }
     t->bytes += out->records.bytes + 8 * out->records.len;
+    s->coord->stats.records += out->records.len;
+}
+
+void turn_note(struct shard *s, const struct group_op *op, const struct group_out *out)
+{
+    turn_records(s, op, out);
+    turn_flight(&s->turn)->office = true;
+}
+
+void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out)
+{
+    struct turn *t = &s->turn;
+    enum group_op_class class = group_op_class(r->op.kind);
+    bool member_change = class == GROUP_CLASS_MEMBERSHIP || class == GROUP_CLASS_EXCLUSIVE;
+    turn_records(s, &r->op, out);
     turn_gate(s, g, member_change);
     if (class == GROUP_CLASS_MEMBERSHIP)
         keep_for_overlay(g, out, r->arena);
@@ -143,7 +156,6 @@ void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const st
     t->flight->joins += op_adds_member(&r->op);
     s->reserved_bytes += (int64_t)out->records.bytes;
     s->reserved_members += op_adds_member(&r->op);
-    s->coord->stats.records += out->records.len;
     count_causes(&s->coord->stats, out->causes);
     turn_join(s, g, r);
 }
@@ -182,7 +194,7 @@ void turn_clear(struct turn *t)
 
 static void flight_launch(struct shard *s, struct flight *f)
 {
-    f->member_change = calloc(f->gate_count, sizeof(bool));
+    f->member_change = calloc(f->gate_count + 1, sizeof(bool));
     MUSTER_CHECK(f->member_change != NULL);
     for (size_t i = 0; i < f->gate_count; i++) {
         struct gate *g = f->gates[i];
@@ -217,6 +229,8 @@ static void flight_undo(struct shard *s, struct flight *f, struct request_list *
     request_list_move(&f->requests, ret);
     s->reserved_bytes -= f->bytes;
     s->reserved_members -= f->joins;
+    if (f->office)
+        office_again(s);
     flight_free(f);
 }
 

@@ -97,7 +97,9 @@ static void apply_cursor(const struct apply_context *c, const struct catalog_cur
 static void apply_revision(const struct apply_context *c, const struct group_revision_key *key, const struct group_revision_value *value)
 {
     if (value != NULL) {
-        group_find_or_add(c->set, key->group_id)->revision = value->revision;
+        struct group *g = group_find_or_add(c->set, key->group_id);
+        g->revision = value->revision;
+        g->since_clock_ms = value->since_clock_ms;
     }
 }
 
@@ -201,6 +203,9 @@ static bool dispatch(const struct apply_context *c, const struct wire_decoded_re
         return true;
     case RECORD_SNAPSHOT_STATE:
         apply_snapshot_state(c, r->value);
+        return true;
+    case RECORD_COORDINATOR_MOVE:
+        office_apply(c, r->key, r->value != NULL);
         return true;
     case RECORD_STATE_HASH:
         return true; /* for those who compare replicas; it is no state itself */
@@ -334,6 +339,9 @@ bool group_apply_entry(struct group_set *set, uint64_t index, struct bytes entry
         return false;
     }
     MUSTER_CHECK(set->base == NULL);
+    if (decoded.shard_clock_ms > set->clock_ms) {
+        set->clock_ms = decoded.shard_clock_ms;
+    }
     const char *why = check_revisions(set, &decoded, scratch);
     if (why == NULL) {
         why = apply_records(set, index, &decoded, scratch);
@@ -341,9 +349,6 @@ bool group_apply_entry(struct group_set *set, uint64_t index, struct bytes entry
     if (why != NULL) {
         *ret_why = why;
         return false;
-    }
-    if (decoded.shard_clock_ms > set->clock_ms) {
-        set->clock_ms = decoded.shard_clock_ms;
     }
     finish_groups(set, &decoded, on_group, ctx);
     return true;

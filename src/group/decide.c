@@ -119,6 +119,7 @@ static const struct op_row {
     [CATALOG_MEMBER_STEP] = {"member_step", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
     [CATALOG_UPGRADE] = {"upgrade", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
     [CATALOG_CURSOR] = {"cursor", GROUP_CLASS_EXCLUSIVE, NEEDS_NOTHING, catalog_decide},
+    [SHARD_OFFICE] = {"office", GROUP_CLASS_COMMIT, NEEDS_CATALOG, office_decide},
 };
 
 enum group_op_class group_op_class(enum group_op_kind kind)

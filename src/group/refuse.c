@@ -390,7 +390,7 @@ static const void *refuse_catalog(const struct refusal *f)
     case CATALOG_UPGRADE:
         return refuse_upgrade(f);
     default:
-        return NULL; /* CATALOG_CURSOR: nobody waits */
+        return NULL; /* CATALOG_CURSOR, SHARD_OFFICE: nobody waits */
     }
 }
 

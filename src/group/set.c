@@ -126,6 +126,7 @@ struct group *group_find_or_add(struct group_set *set, struct str id)
     memcpy(g + 1, id.ptr, (size_t)id.len);
     g->id = (struct str){(const char *)(g + 1), id.len};
     g->id_hash = id_hash(set, id);
+    g->since_clock_ms = set->clock_ms;
     g->classic.protocol_type = STR("");
     g->classic.protocol_name = STR_NULL;
     g->classic.leader = STR_NULL;
@@ -227,6 +228,7 @@ void group_set_free(struct group_set *set)
     }
     group_snapshot_end(set);
     free_groups(set);
+    offices_free(set);
     if (set->catalog != NULL) {
         catalog_free(set);
     }
@@ -239,6 +241,7 @@ void group_set_clear(struct group_set *set)
     MUSTER_CHECK(set->base == NULL);
     group_snapshot_end(set);
     free_groups(set);
+    offices_free(set);
     MUSTER_CHECK(set->table->used == 0 && set->counts.groups == 0 && set->counts.members == 0 && set->counts.pending == 0);
     catalog_free(set);
     catalog_new(set);

@@ -27,8 +27,8 @@ struct saved {
 RB_HEAD(saved_tree, saved);
 
 struct snapshot_cut {
-    struct record head[2]; /* the shard's own: SnapshotState, CatalogCursor */
-    int head_count, head_done;
+    struct record *head; /* the shard's own: SnapshotState, CatalogCursor, CoordinatorMove */
+    int head_capacity, head_count, head_done;
     uint64_t hash, sum; /* of the state at the cut; of the records given out */
     bool started;       /* `at` is set */
     struct place at;    /* the last record given out; owned */
@@ -115,7 +115,7 @@ static struct place catalog_place(struct bytes key)
 static struct record revision_record(const struct group *g, struct arena *arena)
 {
     struct group_revision_key key = {.group_id = g->id};
-    struct group_revision_value value = {.revision = g->revision};
+    struct group_revision_value value = {.revision = g->revision, .since_clock_ms = g->since_clock_ms};
     return wire_record_encode(RECORD_GROUP_REVISION, &key, 0, &value, arena);
 }
 
@@ -352,13 +352,15 @@ void snapshot_save(struct group_set *set, struct record raw, const struct wire_d
 static void head_add(struct group_set *set, struct record record)
 {
     struct snapshot_cut *cut = set->cut;
-    MUSTER_CHECK(cut->head_count < (int)COUNT_OF(cut->head));
+    MUSTER_CHECK(cut->head_count < cut->head_capacity);
     cut->head[cut->head_count++] = (struct record){pool_bytes(set->pool, record.key), pool_bytes(set->pool, record.value)};
 }
 
 static void head_fill(struct group_set *set)
 {
     struct arena *arena = &set->cut->arena;
+    set->cut->head_capacity = 2 + set->office_count;
+    set->cut->head = pool_get(set->pool, (size_t)set->cut->head_capacity * sizeof(struct record));
     struct snapshot_state_key key = {.shard = (int32_t)set->shard};
     struct snapshot_state_value value = {.shard_clock_ms = set->clock_ms, .catalog_index = (int64_t)set->catalog_index};
     head_add(set, wire_record_encode(RECORD_SNAPSHOT_STATE, &key, 0, &value, arena));
@@ -366,6 +368,9 @@ static void head_fill(struct group_set *set)
         struct catalog_cursor_key cursor_key = {.shard = (int32_t)set->shard};
         struct catalog_cursor_value cursor_value = {.catalog_index = set->cursor};
         head_add(set, wire_record_encode(RECORD_CATALOG_CURSOR, &cursor_key, 0, &cursor_value, arena));
+    }
+    for (int32_t i = 0; i < set->office_count; i++) {
+        head_add(set, office_record(set->offices[i], arena));
     }
     arena_clear(arena);
 }
@@ -493,6 +498,7 @@ void group_snapshot_end(struct group_set *set)
         pool_put_bytes(set->pool, cut->head[i].key);
         pool_put_bytes(set->pool, cut->head[i].value);
     }
+    pool_put(set->pool, cut->head, (size_t)cut->head_capacity * sizeof(struct record));
     arena_fini(&cut->arena);
     pool_put(set->pool, cut, sizeof *cut);
     set->cut = NULL;

@@ -270,6 +270,7 @@ struct group {
     uint64_t id_hash;
     struct str id; /* its bytes follow the group */
     int64_t revision;
+    int64_t since_clock_ms; /* of the entry that made it; 0: not known. For people: it is in snapshots, and in no hash */
     /* offsets/page.h: in order. A group with one page has it here. */
     union {
         struct offset_page *page;
@@ -302,6 +303,7 @@ struct catalog; /* catalog/state.h; every set has one, empty outside of shard 0 
 /* ---- the set ------------------------------------------------------------------------------------------------------------------------ */
 
 struct snapshot_cut; /* snapshot.c */
+struct office;       /* history/office.c */
 
 struct group_set {
     struct pool *pool;
@@ -323,6 +325,8 @@ struct group_set {
     uint64_t members_revision; /* moves with the records of members and their change; of this process alone */
     int64_t cursor;
     uint64_t cursor_hash;
+    struct office **offices; /* who led the shard, the oldest first */
+    int32_t office_count, office_capacity;
     uint64_t phases;          /* phases given out: those of a group never repeat */
     struct snapshot_cut *cut; /* a snapshot is being taken */
 };

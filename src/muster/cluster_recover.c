@@ -140,8 +140,8 @@ static int make(struct recovering *r, const struct log_shard *shards, size_t cou
         uint64_t index = s->index;
         if (s->shard == 0) {
             index = first_index(shards, count);
-            new_folder_forget_nodes(s->set, index);
         }
+        new_folder_forget_nodes(s->set, index);
         code = new_folder_shard(&folder, s->shard, index, s->term + 1, s->set);
     }
     if (code == CLI_OK) {

@@ -167,24 +167,29 @@ struct keys {
     size_t count;
 };
 
-/* The new cluster has members of its own: those that its folders were made for. */
+/* The new cluster has members of its own: those that its folders were made for. Who led a shard was another one's. */
 static bool is_of_nodes(struct bytes key)
 {
     int16_t type = key.len >= 2 ? (int16_t)get_be16(key.ptr) : -1;
-    return type == RECORD_NODE || type == RECORD_CLUSTER_MEMBER || type == RECORD_MEMBER_CHANGE;
+    return type == RECORD_NODE || type == RECORD_CLUSTER_MEMBER || type == RECORD_MEMBER_CHANGE || type == RECORD_COORDINATOR_MOVE;
 }
 
-static void find_nodes(struct keys *keys, const struct buf *run)
+/* false: the groups begin, and there are none behind them. */
+static bool find_nodes(struct keys *keys, const struct buf *run)
 {
     for (size_t at = 0; at + 8 <= run->len;) {
         struct bytes key = {run->ptr + at + 4, (int32_t)get_be32(run->ptr + at)};
         at += 4 + (size_t)key.len;
         int32_t value_len = (int32_t)get_be32(run->ptr + at);
         at += 4 + (value_len > 0 ? (size_t)value_len : 0);
+        if (key.len >= 2 && get_be16(key.ptr) == RECORD_GROUP_REVISION) {
+            return false;
+        }
         if (is_of_nodes(key) && keys->count < MOST_NODES) {
             keys->v[keys->count++] = arena_bytes(&keys->arena, key);
         }
     }
+    return true;
 }
 
 void new_folder_forget_nodes(struct group_set *set, uint64_t index)
@@ -200,7 +205,7 @@ void new_folder_forget_nodes(struct group_set *set, uint64_t index)
     while (more) {
         buf_clear(&run);
         more = group_snapshot_next(set, RUN_BYTES, &run);
-        find_nodes(&keys, &run);
+        more = find_nodes(&keys, &run) && more;
     }
     group_snapshot_end(set);
     for (size_t i = 0; i < keys.count; i++) {

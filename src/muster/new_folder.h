@@ -25,7 +25,7 @@ int new_folder_shard(struct new_folder *f, uint32_t shard, uint64_t index, uint6
 int new_folder_commit(struct new_folder *f);
 void new_folder_abort(struct new_folder *f); /* removes what was made */
 
-/* Takes out of shard 0's state what belongs to the cluster it came from and not to one that begins with it: its nodes. index: of the state. */
+/* Takes out of a shard's state what belongs to the cluster it came from and not to one that begins with it: its nodes, and which of them led. index: of the state. */
 void new_folder_forget_nodes(struct group_set *set, uint64_t index);
 
 #endif

@@ -110,9 +110,7 @@ static int restore_shards(struct restoring *r, struct snapshot_file *f, struct n
         if (code != CLI_OK || set == NULL) {
             return code;
         }
-        if (section.shard == 0) {
-            new_folder_forget_nodes(set, section.index);
-        }
+        new_folder_forget_nodes(set, section.index);
         code = new_folder_shard(folder, section.shard, section.index, section.term, set);
         if (code != CLI_OK) {
             return code;

@@ -70,7 +70,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
 static enum log_level level_of(enum group_op_kind kind)
 {
     bool notable = kind == GROUP_TIMER || kind == GROUP_DELETE || kind >= CATALOG_CREATE_TOPICS;
-    return notable && kind != CATALOG_PRODUCER_ID && kind != CATALOG_CURSOR ? LOG_INFO : LOG_DEBUG;
+    return notable && kind != CATALOG_PRODUCER_ID && kind != CATALOG_CURSOR && kind != SHARD_OFFICE ? LOG_INFO : LOG_DEBUG;
 }
 
 static void on_decided(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out)

@@ -49,7 +49,7 @@ def old_program(test, cluster, node):
                               check=False)
     check_equal(done.returncode, VERSION, "exit status of the old program")
     said = cluster.log(node)[before:]
-    check("version_too_old" in said and "raised to feature level 2" in said and "knows levels up to 1" in said, f"what it says: {said[-600:]}")
+    check("version_too_old" in said and "raised to feature level 3" in said and "knows levels up to 1" in said, f"what it says: {said[-600:]}")
     say(f"the old program ends with {VERSION}: {said.split('text=')[1].split('hint=')[0].strip()}")
 
 
@@ -79,10 +79,10 @@ def roll(test, cluster, world):
     """Node after node gets the program; the level cannot be raised before all have it."""
     for node in cluster.numbers():
         meanwhile(world, lambda n=node: restart(cluster, n, test.bin))
-        until(f"node {node} says that it knows level 2", lambda n=node: levels(cluster)[n] == 2, 20)
+        until(f"node {node} says that it knows level 3", lambda n=node: levels(cluster)[n] == 3, 20)
         say(f"node {node} runs the new program: levels {levels(cluster)}")
         if node < 3:
-            code, _, err = upgrade(cluster, "--level", "2")
+            code, _, err = upgrade(cluster, "--level", "3")
             check(code == 1 and "upgrade it first" in err, f"an upgrade too early: {err}")
 
 
@@ -92,10 +92,10 @@ def run(test):
     world = World(cluster.addresses())
     committers, _, member_groups = prepare(cluster, world)
     roll(test, cluster, world)
-    check(upgrade(cluster, "--dry-run")[1].startswith("The feature level can be raised from 1 to 2"), "what a dry run says")
+    check(upgrade(cluster, "--dry-run")[1].startswith("The feature level can be raised from 1 to 3"), "what a dry run says")
     check_equal(cluster.members()["featureLevel"], 1, "level before the upgrade")
     code, out, err = meanwhile(world, lambda: upgrade(cluster))
-    check(code == 0 and "from 1 to 2" in out, f"the upgrade: {out}{err}")
+    check(code == 0 and "from 1 to 3" in out, f"the upgrade: {out}{err}")
     say(out.strip())
     meanwhile(world, lambda: old_program(test, cluster, 3))
     meanwhile(world, lambda: restart(cluster, 3, test.bin))

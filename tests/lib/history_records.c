@@ -51,9 +51,24 @@ static struct record draw_moves(struct record_draw *d)
     return wire_record_encode(RECORD_GROUP_REBALANCE_MOVES, &key, 0, &v, d->arena);
 }
 
+/* Of the shard, and not of a group. */
+static struct record draw_office(struct record_draw *d)
+{
+    struct coordinator_move_key key = {.shard = (int32_t)drawn_below(d, 2), .number = drawn_number(d)};
+    struct coordinator_move_value v;
+    wire_init(&wire_coordinator_move_value, &v);
+    v.node_id = drawn_number(d);
+    v.term = drawn_number(d);
+    v.clock_ms = drawn_number(d);
+    v.from_node_id = drawn_number(d);
+    v.silent_ms = drawn_number(d);
+    v.handed_over = drawn_below(d, 2) == 0;
+    return wire_record_encode(RECORD_COORDINATOR_MOVE, &key, 0, &v, d->arena);
+}
+
 struct record draw_history_record(struct record_draw *d)
 {
-    static struct record (*const draws[])(struct record_draw * d) = {draw_rebalance, draw_cause, draw_moves};
+    static struct record (*const draws[])(struct record_draw * d) = {draw_rebalance, draw_cause, draw_moves, draw_office};
     uint64_t which = drawn_below(d, COUNT_OF(draws));
     struct record r = draws[which](d);
     if (drawn_below(d, 4) == 0) {

@@ -1,12 +1,12 @@
-/* Two versions of the program in one cluster: some nodes know feature level 2, others only level 1, and the operator replaces the old programs one by one. The administrator
+/* Versions of the program in one cluster: some nodes know feature level 3, others only level 1 or 2, and the operator replaces the old programs one by one. The administrator
  * asks for the new level all the while, and is to be given it only when every node has been seen with it. What an old program does not know stops it before it applies
  * that (here as its record handling would: src/group/feature.c knows one level only); now and then somebody starts an old one again by mistake. */
 #include <muster/messages.h>
 
 #include "world.h"
 
-enum { OLD = 1, NEW = 2, LOOK_US = 100000 };
-enum { NEW_RECORD_FIRST = 0x4008, NEW_RECORD_LAST = 0x400a };
+enum { OLD = 1, MIDDLE = 2, NEW = 3, LOOK_US = 100000 };
+enum { MIDDLE_RECORD_FIRST = 0x4008, MIDDLE_RECORD_LAST = 0x400a, NEW_RECORD = 0x400b };
 
 static bool in_story(const struct sim *sim)
 {
@@ -15,6 +15,12 @@ static bool in_story(const struct sim *sim)
 
 /* ---- what an old program knows ---- */
 
+/* The level that a record came with. */
+static int16_t level_of(uint16_t type)
+{
+    return type == NEW_RECORD ? NEW : type >= MIDDLE_RECORD_FIRST && type <= MIDDLE_RECORD_LAST ? MIDDLE : OLD;
+}
+
 static bool knows_record(const struct sim_node *n, struct bytes key, struct bytes value, struct arena *arena)
 {
     struct feature_level_value level;
@@ -22,7 +28,7 @@ static bool knows_record(const struct sim_node *n, struct bytes key, struct byte
         return true;
     uint16_t type = get_be16(key.ptr);
     if (type != RECORD_FEATURE_LEVEL || value.len < 2)
-        return type < NEW_RECORD_FIRST || type > NEW_RECORD_LAST;
+        return n->level >= level_of(type);
     struct bytes body = {value.ptr + 2, value.len - 2};
     return wire_decode(&wire_feature_level_value, (int16_t)get_be16(value.ptr), body, arena, &level, NULL) != 0 || level.level <= n->level;
 }
@@ -56,7 +62,9 @@ void levels_restored(struct sim_node *n, uint32_t shard, uint64_t index)
     if (!in_story(n->sim) || n->level >= NEW || set == NULL)
         return;
     group_set_counts(set, &counts);
-    if (counts.history_records > 0 || (shard == 0 && catalog_feature_level(set) > n->level))
+    struct group_office office;
+    bool newer = (counts.history_records > 0 && n->level < MIDDLE) || group_set_office(set, 0, &office);
+    if (newer || (shard == 0 && catalog_feature_level(set) > n->level))
         outdated(n, "snapshot", shard, index);
 }
 
@@ -149,7 +157,7 @@ static void ask_for_level(struct sim *sim)
     struct upgrade_cluster_request *m = ARENA_NEW(&r->arena, struct upgrade_cluster_request, 1);
     wire_init(&wire_upgrade_cluster_request, m);
     m->level = NEW;
-    r->request.op.release = STR("2");
+    r->request.op.release = STR("3");
     r->request.op.request = m;
     request_send(r, members_any(sim));
 }
@@ -202,7 +210,8 @@ void levels_start(struct sim *sim)
 
 void levels_init(struct sim_node *n)
 {
-    n->level = n->level_most = in_story(n->sim) && sim_chance(n->sim, 700000) ? OLD : NEW;
+    bool old = in_story(n->sim) && sim_chance(n->sim, 700000);
+    n->level = n->level_most = !old ? NEW : sim_chance(n->sim, 500000) ? OLD : MIDDLE;
 }
 
 bool levels_idle(const struct sim *sim)

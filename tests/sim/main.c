@@ -37,6 +37,7 @@ static const struct {
     {"refused_starts", 30, true},
     {"replaced", 40, true},
     {"levels_raised", 5, false},
+    {"offices_recorded", 1000, false},
     {"outdated", 2, false},
     {"grown", 20, false},
     {"shrunk", 10, false},

@@ -215,6 +215,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
     sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
     expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
+    offices_role(n, shard, role, term);
     if (role == REPLICA_SERVING) {
         node_tell(n);
         streams_look(n, shard);
@@ -321,6 +322,7 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
     expiry_decided(n, shard, op, out);
     causes_decided(n, op, out);
     levels_decided(n, op, out);
+    offices_decided(n, shard, op, out);
     if (op->kind == GROUP_RETENTION && out->records.len > 0) {
         check_group_gone(n->sim, op->group_id);
         streams_gone(n->sim, op->group_id);

@@ -148,7 +148,7 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
 
 static bool calm(struct sim *sim, char *why, size_t why_len)
 {
-    return settled(sim, why, why_len) && consumers_calm(sim, why, why_len);
+    return settled(sim, why, why_len) && consumers_calm(sim, why, why_len) && offices_calm(sim, why, why_len);
 }
 
 static void wait_for(struct sim *sim, bool (*condition)(struct sim *sim, char *why, size_t why_len), const char *what)
@@ -231,6 +231,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     consumers_fini(sim);
     errands_fini(sim);
     check_free(sim);
+    offices_fini(sim);
 #define X(name) totals->name += sim->totals.name;
     SIM_TOTALS(X)
 #undef X

@@ -53,7 +53,7 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -189,6 +189,7 @@ struct sim_check;
 struct sim_creation;
 struct sim_streams;
 struct sim_consumers;
+struct sim_office;
 struct sim_topic { /* one that was seen; by its number */
     struct uuid id;
     int64_t seen_us;
@@ -212,6 +213,8 @@ struct sim {
     uint64_t next_creation;
     uint64_t next_connection;
     struct sim_totals totals;
+    struct sim_office *offices[SIM_SHARDS]; /* by term */
+    size_t office_count[SIM_SHARDS], office_cap[SIM_SHARDS];
     struct store_identity identity; /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
     uint32_t members_version;       /* of that record */
     int64_t members_next_us;        /* the next change of them */
@@ -386,6 +389,12 @@ bool levels_entry(struct sim_node *n, uint32_t shard, uint64_t index, struct byt
 void levels_restored(struct sim_node *n, uint32_t shard, uint64_t index);
 void levels_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
 void levels_stopped(struct sim_node *n); /* as it has to */
+
+/* offices.c: who leads, and that the history of it says so. */
+void offices_fini(struct sim *sim);
+void offices_role(struct sim_node *n, uint32_t shard, enum replica_role role, uint64_t term);
+void offices_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
+bool offices_calm(struct sim *sim, char *why, size_t why_len); /* whoever leads has recorded it */
 
 /* causes.c: why groups rebalance. */
 void causes_level(struct sim_node *n); /* it starts */

@@ -8,9 +8,10 @@
 #include "../modern/units.h"
 #include "../state.h"
 
-enum { HISTORY_FEATURE_LEVEL = 2 }; /* from which on all nodes know the records */
-enum { HISTORY_CAUSES = 8 };        /* of a rebalance that are told one by one: the first seven, and the newest in the last place */
-enum { HISTORY_TOPICS = 4 };        /* of a cause that are named; the others are counted */
+enum { HISTORY_FEATURE_LEVEL = 2, OFFICE_FEATURE_LEVEL = 3 }; /* from which on all nodes know the records */
+enum { OFFICES_KEPT = 32 };                                   /* of a shard, the newest */
+enum { HISTORY_CAUSES = 8 }; /* of a rebalance that are told one by one: the first seven, and the newest in the last place */
+enum { HISTORY_TOPICS = 4 }; /* of a cause that are named; the others are counted */
 
 /* ---- store.c: the state ----------------------------------------------------------------------------------------------------------- */
 
@@ -73,8 +74,9 @@ enum group_cause history_leave_cause(const struct decision *d, struct str client
 void history_reason(struct decision *d, struct str reason); /* of the event that was noted last */
 /* The topics that the group reads. Those that changed behind that index of shard 0's log are named by the event noted last, if that says that topics changed. */
 void history_topics(struct decision *d, struct str_array names, int64_t since);
-struct history_notes *history_notes(struct decision *d); /* made where they are missing */
-bool history_is_kept(const struct decision *d);          /* by the settings, and by the cluster's feature level */
+struct history_notes *history_notes(struct decision *d);            /* made where they are missing */
+bool history_is_kept(const struct decision *d);                     /* by the settings, and by the cluster's feature level */
+bool history_is_kept_from(const struct decision *d, int16_t level); /* the same of what is recorded from that level on */
 
 /* ---- moves.c ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -84,6 +86,13 @@ struct history_owner { /* a member whose share changes; by member id */
 };
 /* Notes who gets what from whom. ids: the units are named by topic ids. */
 void history_moves(struct decision *d, const struct history_owner *owners, int32_t count, bool ids);
+
+/* ---- office.c: who led the shard, CoordinatorMove ------------------------------------------------------------------------------------ */
+
+void office_apply(const struct apply_context *c, const struct coordinator_move_key *key, bool live);
+struct record office_record(const struct office *o, struct arena *arena);
+void offices_free(struct group_set *set); /* all of them, without records */
+void office_decide(struct decision *d);   /* SHARD_OFFICE */
 
 /* ---- write.c, show.c ---------------------------------------------------------------------------------------------------------------- */
 

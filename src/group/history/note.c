@@ -68,11 +68,15 @@ void history_topics(struct decision *d, struct str_array names, int64_t since)
     e->topics_more = catalog_changed_topics(d->op->catalog, names, since, d->arena, &e->topics) - e->topics.len;
 }
 
-bool history_is_kept(const struct decision *d)
+bool history_is_kept_from(const struct decision *d, int16_t level)
 {
 #ifdef MUSTER_FAULT_HISTORY_BEFORE_LEVEL
     return d->op->settings->history_max_entries > 0;
 #endif
-    return d->op->settings->history_max_entries > 0 && d->op->catalog != NULL &&
-           catalog_feature_level(d->op->catalog) >= HISTORY_FEATURE_LEVEL;
+    return d->op->settings->history_max_entries > 0 && d->op->catalog != NULL && catalog_feature_level(d->op->catalog) >= level;
+}
+
+bool history_is_kept(const struct decision *d)
+{
+    return history_is_kept_from(d, HISTORY_FEATURE_LEVEL);
 }

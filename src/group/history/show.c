@@ -121,6 +121,25 @@ static void show_all(const struct history *h, struct arena *arena, response *ret
     }
 }
 
+/* Those that came when the group was there already, the oldest first. */
+static void show_offices(const struct decision *d, const struct group *g, response *ret)
+{
+    struct group_office o;
+    ret->coordinator_moves.v = ARENA_NEW(d->arena, struct group_history_response_coordinator_move, d->set->office_count);
+    for (int32_t nth = d->set->office_count - 1; nth >= 0 && group_set_office(d->set, nth, &o); nth--) {
+        if (o.clock_ms >= g->since_clock_ms) {
+            ret->coordinator_moves.v[ret->coordinator_moves.len++] =
+                (struct group_history_response_coordinator_move){.node_id = o.node_id,
+                                                                 .term = o.term,
+                                                                 .clock_ms = o.clock_ms,
+                                                                 .wall_ms = o.wall_ms,
+                                                                 .from_node_id = o.from_node_id,
+                                                                 .silent_ms = o.silent_ms,
+                                                                 .handed_over = o.handed_over};
+        }
+    }
+}
+
 static void show_group(const struct decision *d, const struct group *g, response *ret)
 {
     struct group_listing listing;
@@ -133,6 +152,7 @@ static void show_group(const struct decision *d, const struct group *g, response
     if (g->history != NULL) {
         show_all(g->history, d->arena, ret);
     }
+    show_offices(d, g, ret);
 }
 
 void history_show(struct decision *d)

@@ -268,14 +268,14 @@ void test_newer_records(void **state)
     assert_false(apply(f, entry));
     assert_int_equal(group_set_hash(f->world.set), hash);
     assert_true(str_eq(group_entry_problem(entry, &f->arena),
-                       STR("the log holds a record of type 0x7ffe, which this program (feature level 2) does not know: a newer version of "
+                       STR("the log holds a record of type 0x7ffe, which this program (feature level 3) does not know: a newer version of "
                            "musterd is needed; nothing of the entry was applied here")));
     entry = entry_of(f, known, with_version(f, known, 1, 3));
     assert_false(apply(f, entry));
     assert_int_equal(group_set_hash(f->world.set), hash);
     assert_true(
         str_eq(group_entry_problem(entry, &f->arena),
-               STR("the log holds a ProducerIdBlock record of version 3, of which this program (feature level 2) knows versions up to "
+               STR("the log holds a ProducerIdBlock record of version 3, of which this program (feature level 3) knows versions up to "
                    "0: a newer version of musterd is needed; nothing of the entry was applied here")));
     level.level = (int16_t)(group_feature_level + 1);
     entry = entry_of(f, known, wire_record_encode(RECORD_FEATURE_LEVEL, &level_key, 0, &level, &f->arena));
@@ -283,7 +283,7 @@ void test_newer_records(void **state)
     assert_int_equal(group_set_hash(f->world.set), hash);
     assert_true(
         str_eq(group_entry_problem(entry, &f->arena),
-               STR("the cluster was raised to feature level 3 and this program knows levels up to 2: 9.1 of musterd is needed, or a "
+               STR("the cluster was raised to feature level 4 and this program knows levels up to 3: 9.1 of musterd is needed, or a "
                    "later one; nothing of that level was applied here")));
     level.level = group_feature_level;
     entry = entry_of(f, known, wire_record_encode(RECORD_FEATURE_LEVEL, &level_key, 0, &level, &f->arena));
@@ -322,7 +322,7 @@ void test_newer_snapshot(void **state)
     struct bytes all = {run.ptr, (int32_t)run.len};
     assert_int_equal(group_restore(set, all, &f->arena), MUSTER_E_MALFORMED);
     assert_true(str_eq(group_run_problem(all, &f->arena),
-                       STR("the cluster was raised to feature level 9 and this program knows levels up to 2: a newer version of musterd is "
+                       STR("the cluster was raised to feature level 9 and this program knows levels up to 3: a newer version of musterd is "
                            "needed, or a later one; nothing of that level was applied here")));
     all.len--;
     assert_true(str_is_null(group_run_problem(all, &f->arena)));

@@ -24,7 +24,7 @@ struct replica {
     struct proposed proposed[MOST];
     size_t count;
     int rc;
-    int64_t contact_us;
+    int64_t contact_us, led_us;
     size_t sent, sent_bytes;
     size_t transfers;
     uint32_t transferred;
@@ -112,6 +112,16 @@ void fake_contact(struct replica *r, int64_t us)
     r->contact_us = us;
 }
 
+void fake_led(struct replica *r, int64_t us)
+{
+    r->led_us = us;
+}
+
+struct bytes fake_newest(const struct replica *r)
+{
+    return r->count > 0 ? r->proposed[r->count - 1].data : BYTES_NULL;
+}
+
 uint64_t replica_want_round(struct replica *r, uint32_t shard)
 {
     (void)shard;
@@ -125,6 +135,7 @@ void replica_status(const struct replica *r, uint32_t shard, struct replica_shar
     ret->term = r->term[shard];
     ret->last_index = r->last[shard];
     ret->contact_us = r->contact_us;
+    ret->led_us = r->led_us;
 }
 
 bool replica_send(struct replica *r, uint32_t node, uint16_t channel, struct bytes data)

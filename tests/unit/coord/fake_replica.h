@@ -19,5 +19,7 @@ size_t fake_sent(const struct replica *r); /* messages to other nodes, and the b
 size_t fake_sent_bytes(const struct replica *r);
 size_t fake_transfers(const struct replica *r, uint32_t *ret_shard); /* asked for, and the newest's shard; none comes about */
 void fake_contact(struct replica *r, int64_t us);                    /* contact_us of all shards */
+void fake_led(struct replica *r, int64_t us);                        /* led_us of all shards */
+struct bytes fake_newest(const struct replica *r);                   /* of the entries proposed and not yet applied */
 
 #endif

@@ -219,6 +219,7 @@ static void refusals_say_it_where_clients_look(void **unused)
     assert_int_equal(((const struct offset_delete_response *)refused(GROUP_OFFSET_DELETE, 0, NULL, &arena, 16))->error_code, 16);
     assert_null(refused(GROUP_TIMER, -1, NULL, &arena, 16));
     assert_null(refused(CATALOG_CURSOR, -1, NULL, &arena, 16));
+    assert_null(refused(SHARD_OFFICE, -1, NULL, &arena, 16));
     arena_fini(&arena);
 }
 
@@ -263,7 +264,7 @@ static void refusals_of_the_catalogue_name_each_thing(void **unused)
 static void every_kind_has_a_class_and_a_name(void **unused)
 {
     (void)unused;
-    for (int kind = GROUP_JOIN; kind <= CATALOG_CURSOR; kind++) {
+    for (int kind = GROUP_JOIN; kind <= SHARD_OFFICE; kind++) {
         assert_true(strlen(group_op_name((enum group_op_kind)kind)) > 2);
     }
     assert_int_equal(group_op_class(GROUP_JOIN), GROUP_CLASS_MEMBERSHIP);

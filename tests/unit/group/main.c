@@ -14,5 +14,6 @@ int main(void)
     failed += run_mixed_tests();
     failed += run_embedded_tests();
     failed += run_history_tests();
+    failed += run_office_tests();
     return failed;
 }

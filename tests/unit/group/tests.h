@@ -20,5 +20,6 @@ int run_mixed_tests(void);
 int run_embedded_tests(void);
 int run_classic_tests(void);
 int run_history_tests(void);
+int run_office_tests(void);
 
 #endif
