@@ -95,9 +95,26 @@ static json_t *rebalance_json(const history_rebalance *r, struct arena *arena)
     return one;
 }
 
+static json_t *coordinator_move_json(const history_answer *h, const coordinator_move *m, struct arena *arena)
+{
+    json_t *one = json_object();
+    out_json_set(one, "time", time_json(m->wall_ms, arena));
+    out_json_set(one, "clockMs", json_integer(m->clock_ms));
+    out_json_set(one, "from", m->from_node_id < 0 ? json_null() : json_integer(m->from_node_id));
+    out_json_set(one, "to", json_integer(m->node_id));
+    out_json_set(one, "term", json_integer(m->term));
+    out_json_set(one, "handedOver", json_boolean(m->handed_over));
+    out_json_set(one, "leaderlessAtMostMs", m->silent_ms < 0 ? json_null() : json_integer(m->silent_ms));
+    out_json_set(one, "effect", out_json_text(history_move_is_within(h, m) ? STR("while it rebalanced") : STR("none")));
+    return one;
+}
+
 json_t *history_json(struct str group, const history_answer *h, struct arena *arena)
 {
-    json_t *one = json_object(), *rebalances = json_array();
+    json_t *one = json_object(), *rebalances = json_array(), *moves = json_array();
+    for (int32_t i = 0; i < h->coordinator_moves.len; i++) {
+        out_json_add(moves, coordinator_move_json(h, &h->coordinator_moves.v[i], arena));
+    }
     for (int32_t i = 0; i < h->rebalances.len; i++) {
         out_json_add(rebalances, rebalance_json(&h->rebalances.v[i], arena));
     }
@@ -107,20 +124,38 @@ json_t *history_json(struct str group, const history_answer *h, struct arena *ar
     out_json_set(one, "epoch", json_integer(h->epoch));
     out_json_set(one, "recorded", json_boolean(h->recorded));
     out_json_set(one, "rebalances", rebalances);
+    out_json_set(one, "coordinatorMoves", moves);
     return one;
 }
 
 /* ---- for people ------------------------------------------------------------------------------------------------------------------------- */
+
+/* The coordinator's moves from *at on that came before that time, in rows of their own. */
+static void add_coordinator_moves(struct cli *cli, struct table *t, const history_answer *h, int64_t before_clock_ms, int32_t *at)
+{
+    enum { COLUMNS_BETWEEN = 6 };
+    for (; *at < h->coordinator_moves.len && h->coordinator_moves.v[*at].clock_ms < before_clock_ms; (*at)++) {
+        const coordinator_move *m = &h->coordinator_moves.v[*at];
+        table_text(t, STR_NULL);
+        table_text(t, out_time(m->wall_ms, &cli->arena));
+        for (int i = 0; i < COLUMNS_BETWEEN; i++) {
+            table_text(t, STR_NULL);
+        }
+        table_text(t, history_move_is_within(h, m) ? STR("coordinator moved") : STR("coordinator moved, no effect"));
+    }
+}
 
 static void print_rebalances(struct cli *cli, const history_answer *h, int width)
 {
     static const char *const headers[] = {"REBALANCE|#",        "BEGAN", "TYPE|", "EPOCHS", "MEMBERS|OF", "MOVED",
                                           "SETTLED-AFTER|TOOK", "LAST",  "CAUSES"};
     struct table t;
+    int32_t moves = 0;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     table_keep(&t, COUNT_OF(headers) - 1);
     for (int32_t i = 0; i < h->rebalances.len; i++) {
         const history_rebalance *r = &h->rebalances.v[i];
+        add_coordinator_moves(cli, &t, h, r->began_clock_ms, &moves);
         bool over = r->settled_clock_ms >= 0;
         table_number(&t, r->rebalance);
         table_text(&t, out_time(r->began_wall_ms, &cli->arena));
@@ -132,6 +167,7 @@ static void print_rebalances(struct cli *cli, const history_answer *h, int width
         table_text(&t, r->last_member_id);
         table_text(&t, history_causes(r, &cli->arena));
     }
+    add_coordinator_moves(cli, &t, h, INT64_MAX, &moves);
     table_print_within(&t, width, cli->out);
 }
 
@@ -197,6 +233,28 @@ static void print_moves(struct cli *cli, const history_answer *h, int width)
     }
 }
 
+static void print_coordinator_moves(struct cli *cli, const history_answer *h, int width)
+{
+    static const char *const headers[] = {"COORDINATOR", "FROM-NODE|FROM", "TO-NODE|TO", "TERM", "NOBODY-LED", "HOW"};
+    struct table t;
+    if (h->coordinator_moves.len == 0) {
+        return;
+    }
+    table_init(&t, &cli->arena, headers, COUNT_OF(headers));
+    for (int32_t i = 0; i < h->coordinator_moves.len; i++) {
+        const coordinator_move *m = &h->coordinator_moves.v[i];
+        table_text(&t, out_time(m->wall_ms, &cli->arena));
+        table_number_or_dash(&t, m->from_node_id);
+        table_number(&t, m->node_id);
+        table_number(&t, m->term);
+        table_text(&t, m->silent_ms < 0 ? STR_NULL
+                                        : arena_printf(&cli->arena, "%.*s at most", STR_ARG(history_duration(m->silent_ms, &cli->arena))));
+        table_text(&t, m->handed_over ? STR("handed over") : m->from_node_id < 0 ? STR_NULL : STR("lost"));
+    }
+    fputc('\n', cli->out);
+    table_print_within(&t, width, cli->out);
+}
+
 void history_print(struct cli *cli, struct str group, const history_answer *h, int width)
 {
     fprintf(cli->out, "GROUP  %.*s\n\n", STR_ARG(out_text(group, &cli->arena)));
@@ -205,6 +263,7 @@ void history_print(struct cli *cli, struct str group, const history_answer *h, i
         print_causes(cli, h, width);
         print_moves(cli, h, width);
     }
+    print_coordinator_moves(cli, h, width);
 }
 
 /* ---- the commands ----------------------------------------------------------------------------------------------------------------------- */
@@ -269,13 +328,16 @@ const struct cli_command command_groups_history = {
     .max_operands = -1,
     .named_by = {"group"},
     .summary = "Shows the latest rebalances of groups: causes, who, what moved, how long it took.",
-    .details = "A rebalance lasts from the moment a settled group moves until it is settled again; SETTLED-AFTER is '-' while it goes on. "
-               "EPOCHS are\n"
-               "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
-               "REASON is what the\n"
-               "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more; MOVED counts what "
-               "members were given,\n"
-               "so not what nobody has any more. Of many causes the first seven and the newest are shown.",
+    .details =
+        "A rebalance lasts from the moment a settled group moves until it is settled again; SETTLED-AFTER is '-' while it goes on. "
+        "EPOCHS are\n"
+        "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
+        "REASON is what the\n"
+        "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more; MOVED counts what "
+        "members were given,\n"
+        "so not what nobody has any more. Of many causes the first seven and the newest are shown. A row without a number says\n"
+        "when the group's coordinator moved, which by itself does nothing to it; NOBODY-LED is since the node before was last heard\n"
+        "of. Of each shard the newest 32 moves are kept.",
     .options = history_options,
     .option_count = COUNT_OF(history_options),
     .run = run_history};

@@ -268,8 +268,10 @@ struct str history_why(struct str group, const history_answer *h, struct arena *
 {
     struct str name = out_text(group, arena);
     if (h->rebalances.len == 0) {
-        return h->recorded ? arena_printf(arena, "Group %.*s has not rebalanced since its history is recorded.", STR_ARG(name))
-                           : arena_printf(arena, "Nothing is recorded of group %.*s.", STR_ARG(name));
+        return joined(arena,
+                      h->recorded ? arena_printf(arena, "Group %.*s has not rebalanced since its history is recorded.", STR_ARG(name))
+                                  : arena_printf(arena, "Nothing is recorded of group %.*s.", STR_ARG(name)),
+                      history_moved_since(h, arena));
     }
     const history_rebalance *r = &h->rebalances.v[h->rebalances.len - 1];
     const char *noun = str_eq(r->group_type, STR("classic")) ? "generation" : "epoch";
@@ -285,5 +287,6 @@ struct str history_why(struct str group, const history_answer *h, struct arena *
     struct str end = !over && r->moved == 0
                          ? arena_printf(arena, "; %.*s.", STR_ARG(settled(h, r, arena)))
                          : arena_printf(arena, "; %.*s, and %.*s.", STR_ARG(moved(r, arena)), STR_ARG(settled(h, r, arena)));
-    return joined(arena, joined(arena, begin, all_causes(r, arena)), joined(arena, end, emptied(h, arena)));
+    return joined(arena, joined(arena, begin, all_causes(r, arena)),
+                  joined(arena, end, joined(arena, emptied(h, arena), history_moved_since(h, arena))));
 }

@@ -9,7 +9,7 @@ from faultlib.protocol import NONE
 from faultlib.story import check, check_equal, main, say, until
 
 SESSION_MS = 4000
-HISTORY_LEVEL = 2  # the feature level from which on rebalances are recorded
+HISTORY_LEVEL = 3  # the feature level from which on all of it is recorded
 SETTINGS = {"group.min.session.timeout.ms": 1000, "group.initial.rebalance.delay.ms": 0, "group.consumer.min.session.timeout.ms": 1000,
             "group.consumer.session.timeout.ms": SESSION_MS, "group.consumer.heartbeat.interval.ms": 200,
             "group.consumer.min.heartbeat.interval.ms": 100, "group.consumer.assignment.interval.ms": 0,
@@ -98,9 +98,26 @@ def consumers(cluster, client):
     return a, b
 
 
+def moved(cluster, client, node, before, handed_over):
+    """The coordinator's newest move, which was not there before and had no effect."""
+    def told():
+        moves = ask(cluster, "history", "new")["coordinatorMoves"]
+        return moves[-1] if len(moves) > len(before) and moves[-1]["from"] == node else None
+    move = until(f"the move of the coordinator from node {node} is in the history", told, 20)
+    check_equal((move["to"], move["handedOver"], move["effect"]), (cluster.coordinator(client, "new"), handed_over, "none"), f"the move {move}")
+    check(move["leaderlessAtMostMs"] is not None and 0 <= move["leaderlessAtMostMs"] < 2000, f"how long nobody led: {move}")
+    order = before + [move]
+    check(all(a["term"] < b["term"] and a["clockMs"] <= b["clockMs"] for a, b in zip(order, order[1:])), f"moves out of order: {order}")
+    _, out, _ = cluster.muster("groups", "history", "new", "--bootstrap", cluster.bootstrap())
+    check("coordinator moved, no effect" in out and out.split()[-1] == ("over" if handed_over else "lost"), f"the tables: {out}")
+    say(f"node {node} to node {move['to']}: nobody led for at most {move['leaderlessAtMostMs']} ms")
+    return move
+
+
 def kill_coordinator(cluster, client, a, b):
     """The coordinator's death moves nothing, and the history goes on where it was."""
     before = history(cluster, "new")
+    moves = ask(cluster, "history", "new")["coordinatorMoves"]
     node = cluster.coordinator(client, "new")
     cluster.kill(node)
     for _ in range(5):
@@ -108,8 +125,15 @@ def kill_coordinator(cluster, client, a, b):
         b.beat()
     check_equal(history(cluster, "new"), before, "the history after its coordinator's death")
     say(f"node {node}, which coordinated, was killed: nothing was rebalanced, and the history is whole")
+    move = moved(cluster, client, node, moves, False)
+    why(cluster, "new", f"its coordinator moved from node {node} to node {move['to']}", "without effect")
     cluster.restart(node)
     cluster.wait()
+    moves = ask(cluster, "history", "new")["coordinatorMoves"]
+    node = cluster.coordinator(client, "new")
+    code, _, err = cluster.muster("cluster", "transfer", "--group", "new", "--bootstrap", cluster.bootstrap())
+    check_equal(code, 0, f"the transfer: {err}")
+    moved(cluster, client, node, moves, True)
 
     def removed():  # b falls silent
         a.beat()

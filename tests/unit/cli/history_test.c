@@ -416,6 +416,111 @@ static void a_history_without_moves_has_no_table_of_them(void **state)
     run_fini(&run);
 }
 
+/* ---- the coordinator moved ------------------------------------------------------------------------------------------------------------ */
+
+static coordinator_move made_move(int32_t from, int32_t to, int64_t clock_ms)
+{
+    return (coordinator_move){.node_id = to,
+                              .from_node_id = from,
+                              .term = 7,
+                              .clock_ms = clock_ms,
+                              .wall_ms = SECONDS * INT64_C(1000) + clock_ms - CLOCK_MS,
+                              .silent_ms = -1};
+}
+
+static void a_move_in_words(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("member_joined");
+    history_rebalance r = made_rebalance(arena, &c, 1); /* over after 1250 ms */
+    history_answer h = made_answer(&r, 1);
+    coordinator_move m = made_move(2, 1, CLOCK_MS + 1250);
+    assert_string_equal(history_move_text(&h, &m, arena).ptr, "coordinator moved from node 2 to node 1 (term 7), without effect");
+    m.silent_ms = 41;
+    m.handed_over = true;
+    assert_string_equal(
+        history_move_text(&h, &m, arena).ptr,
+        "coordinator moved from node 2, which handed over, to node 1 (term 7, nobody led for at most 41 ms), without effect");
+    m = made_move(1, 1, CLOCK_MS + 1249);
+    assert_string_equal(history_move_text(&h, &m, arena).ptr,
+                        "coordinator, node 1, lost its office and took it again (term 7), while it rebalanced");
+    m = made_move(-1, 3, CLOCK_MS - 1);
+    assert_string_equal(history_move_text(&h, &m, arena).ptr, "coordinator moved to node 3 (term 7), without effect");
+    r.settled_clock_ms = -1;
+    m.clock_ms = CLOCK_MS + 100000;
+    assert_true(history_move_is_within(&h, &m));
+}
+
+static void moves_since_the_last_rebalance_are_said(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("member_joined");
+    history_rebalance r = made_rebalance(arena, &c, 1);
+    coordinator_move moves[] = {made_move(3, 2, CLOCK_MS - 1), made_move(2, 1, CLOCK_MS + 2000), made_move(1, 2, CLOCK_MS + 3000)};
+    history_answer h = made_answer(&r, 1);
+    h.coordinator_moves.v = moves;
+    h.coordinator_moves.len = 1;
+    struct str before = history_why(STR("g"), &h, arena);
+    assert_null(strstr(before.ptr, "coordinator"));
+    h.coordinator_moves.len = 2;
+    struct str expected =
+        arena_printf(arena, "%.*s At 2023-11-14T22:13:22.000Z its coordinator moved from node 2 to node 1 (term 7), without effect.",
+                     STR_ARG(before));
+    assert_string_equal(history_why(STR("g"), &h, arena).ptr, expected.ptr);
+    h.coordinator_moves.len = 3;
+    assert_non_null(strstr(history_why(STR("g"), &h, arena).ptr, "to node 2 (term 7), without effect, the last of 2 such moves."));
+    h.rebalances.len = 0;
+    h.coordinator_moves.len = 1;
+    assert_string_equal(history_why(STR("g"), &h, arena).ptr,
+                        "Group g has not rebalanced since its history is recorded. At 2023-11-14T22:13:19.999Z its coordinator moved from "
+                        "node 3 to node 2 (term 7), without effect.");
+}
+
+static void moves_stand_among_the_rebalances(void **state)
+{
+    struct arena *arena = *state;
+    cause c = made_cause("member_joined");
+    history_rebalance r[] = {made_rebalance(arena, &c, 1), made_rebalance(arena, &c, 1)};
+    coordinator_move moves[] = {made_move(3, 2, CLOCK_MS - 1000), made_move(2, 1, CLOCK_MS + 5000), made_move(1, 2, CLOCK_MS + 9000)};
+    history_answer h = made_answer(r, 2);
+    struct cli cli;
+    struct run run;
+    r[1].rebalance = 8;
+    r[1].began_clock_ms += 8000;
+    r[1].began_wall_ms += 8000;
+    r[1].settled_clock_ms += 8000;
+    moves[0].from_node_id = -1;
+    moves[1].silent_ms = 1500;
+    moves[2].silent_ms = 20;
+    moves[2].handed_over = true;
+    h.coordinator_moves.v = moves;
+    h.coordinator_moves.len = 3;
+    cli_begin(&cli, &run, false);
+    history_print(&cli, STR("g"), &h, 0);
+    cli_end(&cli, &run, CLI_OK);
+    assert_non_null(
+        strstr(run.out,
+               "REBALANCE  BEGAN                     TYPE     EPOCHS  MEMBERS  MOVED  SETTLED-AFTER  LAST  CAUSES\n"
+               "        -  2023-11-14T22:13:19.000Z  -        -             -      -  -              -     coordinator moved, no effect\n"
+               "        7  2023-11-14T22:13:20.000Z  classic  3-4           2      2  1.2 s          m-2   member_joined\n"
+               "        -  2023-11-14T22:13:25.000Z  -        -             -      -  -              -     coordinator moved, no effect\n"
+               "        8  2023-11-14T22:13:28.000Z  classic  3-4           2      2  1.2 s          m-2   member_joined\n"
+               "        -  2023-11-14T22:13:29.000Z  -        -             -      -  -              -     coordinator moved\n"));
+    assert_non_null(strstr(run.out, "\n\n"
+                                    "COORDINATOR               FROM-NODE  TO-NODE  TERM  NOBODY-LED     HOW\n"
+                                    "2023-11-14T22:13:19.000Z          -        2     7  -              -\n"
+                                    "2023-11-14T22:13:25.000Z          2        1     7  1.5 s at most  lost\n"
+                                    "2023-11-14T22:13:29.000Z          1        2     7  20 ms at most  handed over\n"));
+    run_fini(&run);
+    json_t *one = history_json(STR("g"), &h, arena), *told = json_object_get(one, "coordinatorMoves");
+    assert_int_equal(json_array_size(told), 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(told, 1), "effect")), "none");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(told, 2), "effect")), "while it rebalanced");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(told, 1), "from")), 2);
+    assert_true(json_is_null(json_object_get(json_array_get(told, 0), "leaderlessAtMostMs")));
+    json_decref(one);
+}
+
 static void as_json(void **state)
 {
     struct arena *arena = *state;
@@ -455,6 +560,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(tables, setup, teardown),
         cmocka_unit_test_setup_teardown(tables_on_a_terminal, setup, teardown),
         cmocka_unit_test_setup_teardown(a_history_without_moves_has_no_table_of_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_move_in_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(moves_since_the_last_rebalance_are_said, setup, teardown),
+        cmocka_unit_test_setup_teardown(moves_stand_among_the_rebalances, setup, teardown),
         cmocka_unit_test_setup_teardown(as_json, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
