@@ -69,6 +69,19 @@ static void add_catalog(struct fixture *f)
     }
 }
 
+/* A node of the old cluster took office of both shards. */
+static void add_offices(struct fixture *f)
+{
+    for (int32_t shard = 0; shard < SHARDS; shard++) {
+        struct coordinator_move_key key = {.shard = shard, .number = 1};
+        struct coordinator_move_value value;
+        wire_init(&wire_coordinator_move_value, &value);
+        value.node_id = 3;
+        value.term = TERM;
+        apply(f, (uint32_t)shard, RECORD_COORDINATOR_MOVE, &key, &value);
+    }
+}
+
 static void set_cursor(struct fixture *f, int64_t index)
 {
     struct catalog_cursor_key key = {.shard = 1};
@@ -92,6 +105,7 @@ static int setup(void **state)
     add_offsets(f, 0, OFFSETS / 2);
     add_offsets(f, 1, OFFSETS);
     set_cursor(f, CATALOG);
+    add_offices(f);
     *state = f;
     return 0;
 }
@@ -225,6 +239,7 @@ static struct store_identity restore(struct fixture *f, const char *node, const 
     expect(run_cli("log", "verify", "--data", dir, NULL), 0, "the state agreed with 2 of them", NULL);
     expect(run_cli("log", "state", "--data", dir, "--type", "Topic", NULL), 0, "orders", NULL);
     expect(run_cli("log", "state", "--data", dir, "--type", "Node", NULL), 1, NULL, "there is nothing");
+    expect(run_cli("log", "state", "--data", dir, "--type", "CoordinatorMove", NULL), 1, NULL, "there is nothing");
     return identity_of(dir);
 }
 
