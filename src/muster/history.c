@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "group_view.h"
 #include "history_view.h"
+#include "log_options.h"
 #include "out.h"
 
 static int16_t error_of(const void *answer)
@@ -317,7 +318,9 @@ static int run_history(struct cli *cli)
     return describe_each(cli, history_one);
 }
 
-static const struct cli_option history_options[] = {OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS};
+static const struct cli_option history_options[] = {
+    OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS, OPTION_AT, OPTION_DATA_AT, OPTION_NODE,
+};
 
 const struct cli_command command_groups_history = {
     .noun = "groups",

@@ -251,6 +251,9 @@ static int answer(void *ctx, const struct client_call *call, struct arena *arena
         *ret = decide(p, GROUP_STREAMS_TOPOLOGY, call, ((const struct streams_group_topology_request *)call->request)->group_id,
                       call->request, arena);
         return MUSTER_E_OK;
+    case API_KEY_GROUP_HISTORY:
+        *ret = decide(p, GROUP_HISTORY, call, ((const struct group_history_request *)call->request)->group_id, NULL, arena);
+        return MUSTER_E_OK;
     case API_KEY_OFFSET_FETCH:
         *ret = fetch_offsets(p, call, arena);
         return MUSTER_E_OK;
@@ -313,6 +316,7 @@ int log_past_connect_at(struct cli *cli, const struct log_moment *at, struct cli
         return code;
     }
     p->settings.consumer.assignors = STR("uniform,range");
+    p->settings.history_max_entries = 1; /* what is kept of histories is in the log; by this they say whether the feature level lets them */
     p->empty = group_set_new(&p->pool, 0);
     code = log_past_open(cli, &p->folder, STR_NULL, shard_of_names(cli, p->folder.log_shards), at, &p->past);
     if (p->past.replay == NULL || (code != CLI_OK && code != CLI_TORN)) {

@@ -3,6 +3,8 @@
 somebody else, of classic and of consumer groups, while coordinators are killed. The history is the same wherever it is asked for, and survives them.
 """
 import json
+import time
+from datetime import datetime, timezone
 
 from faultlib.consumer import ConsumerMember
 from faultlib.protocol import NONE
@@ -148,6 +150,26 @@ def kill_coordinator(cluster, client, a, b):
     newest(cluster, "new", {"member_left": 1})
 
 
+def as_it_was(cluster, client):
+    """The history of the past is that which was told then, and the sentence, too."""
+    member, _ = client.alone("past", topics=("t",))
+    newest(cluster, "past", {"member_joined": 1})
+    then = history(cluster, "past")
+    told = ask(cluster, "why", "past")["why"]
+    moment = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    time.sleep(0.05)
+    check_equal(set(client.leave("past", member)), {NONE}, "leave")
+    newest(cluster, "past", {"member_left": 1})
+    for where in (["--bootstrap", cluster.bootstrap()], ["--data", str(cluster.data(2))]):
+        for verb, key, value in (("history", "rebalances", then), ("why", "why", told)):
+            code, out, err = cluster.muster("groups", verb, "past", "--at", moment, "--json", *where)
+            check(code == 0 and not err, f"muster groups {verb} --at {moment} {where}: {code} {err}")
+            said = json.loads(out)
+            check_equal(said["groups"][0][key], value, f"{verb} at {moment}, {where[0]}")
+            check_equal(len(said["asOf"]), 1, "shards that the answer is of")
+    say("history and why as of a moment before the last rebalance: as they were told then")
+
+
 def deleted(cluster, client):
     check_equal(client.delete_group("new"), NONE, "delete")
     code, _, err = cluster.muster("groups", "why", "new", "--bootstrap", cluster.bootstrap())
@@ -162,6 +184,7 @@ def run(test):
     from_the_start(cluster, client)
     classic(cluster, client)
     kill_coordinator(cluster, client, *consumers(cluster, client))
+    as_it_was(cluster, client)
     deleted(cluster, client)
 
 
