@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 0))) static void say(const struct cli *cli, con
     int len = vasprintf(&text, format, args);
     MUSTER_CHECK(len >= 0);
     arena_init(&arena, 0);
-    fprintf(cli->err, "muster: %.*s\n", STR_ARG(out_text((struct str){text, len}, &arena)));
+    fprintf(cli->err, "%smuster: %.*s\n", cli->progress.on ? "\r\033[K" : "", STR_ARG(out_text((struct str){text, len}, &arena)));
     arena_fini(&arena);
     free(text);
 }

@@ -54,8 +54,12 @@ struct cli {
     bool json;
     int64_t timeout_ms;
     const char *bootstrap;
-    int64_t progress_ms; /* when it was shown last; 0: it is not shown */
-    struct arena arena;  /* everything that lives as long as the command */
+    struct {
+        enum { PROGRESS_UNKNOWN, PROGRESS_NOWHERE, PROGRESS_ON_TERMINAL } where;
+        int64_t shown_ms; /* when last; 0: never */
+        _Atomic bool on;  /* the line stands there: what is said next wipes it (by another thread, too) */
+    } progress;
+    struct arena arena; /* everything that lives as long as the command */
 };
 
 /* Parses and runs one command line (argv[0] is the program). Returns the exit code. */

@@ -3,6 +3,7 @@
 #include "log.h"
 #include "new_folder.h"
 #include "out.h"
+#include "progress.h"
 #include "snapshot_file.h"
 
 #include <errno.h>
@@ -138,12 +139,14 @@ static int make(struct recovering *r, const struct log_shard *shards, size_t cou
     for (size_t i = 0; code == CLI_OK && i < count; i++) {
         const struct log_shard *s = &shards[i];
         uint64_t index = s->index;
+        progress(r->cli, "shards", (int64_t)i, (int64_t)count);
         if (s->shard == 0) {
             index = first_index(shards, count);
         }
         new_folder_forget_nodes(s->set, index);
         code = new_folder_shard(&folder, s->shard, index, s->term + 1, s->set);
     }
+    progress_end(r->cli);
     if (code == CLI_OK) {
         return new_folder_commit(&folder);
     }

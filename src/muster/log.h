@@ -32,9 +32,9 @@ int64_t log_wall_ms(void); /* this machine's clock */
 bool log_time_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
 /* The option, if it is given; false with a message. */
 bool log_time_take(struct cli *cli, const char *name, int64_t *ret_ms);
-struct log_moment { /* --at: an index, or a time */
-    bool given, by_time;
-    int64_t index, wall_ms;
+struct log_moment { /* --at: an index, a time, or a reading of the shard's clock */
+    bool given, by_time, by_clock;
+    int64_t index, wall_ms, clock_ms;
 };
 bool log_moment_take(struct cli *cli, struct log_moment *ret);
 
@@ -57,6 +57,8 @@ struct log_filter {
 bool log_filter_take(struct cli *cli, struct log_filter *ret);
 bool log_filter_place(const struct log_filter *f, uint32_t shard, uint64_t index);
 bool log_filter_time(const struct log_filter *f, int64_t wall_ms);
+/* By place and, where a time is asked for, by the entry's own; what has none is of no time. */
+bool log_filter_item(const struct log_filter *f, const struct log_item *item);
 /* Without a filter that only records can pass. */
 bool log_filter_bare(const struct log_filter *f);
 
@@ -81,7 +83,7 @@ struct log_printer {
     struct log_topic_ids topic_ids;
     struct arena scratch; /* cleared with each item */
     bool header_done;
-    int rule_width;
+    bool terminal;       /* what is printed goes there */
     int64_t kafka_shard; /* the one that is being dumped in Kafka's form; -1: none yet */
     uint64_t printed;
     bool unreadable;  /* an entry was no entry */
@@ -90,6 +92,7 @@ struct log_printer {
 };
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter);
 void log_printer_fini(struct log_printer *p);
+void log_printer_begin(struct log_printer *p); /* something is printed now: what stands on a terminal of how far it is goes */
 void log_print_item(struct log_printer *p, const struct log_item *item);
 void log_print_snapshot(struct log_printer *p, const struct store_snapshot_meta *meta);
 /* Records of kinds TERM, SNAPSHOT and CHECKPOINT: shown with --all. */
@@ -180,6 +183,14 @@ struct log_folder {
         bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next);
         void *ctx;
     } scope;
+    struct cli *cli;
+    struct { /* how far a pass is */
+        struct log_extent {
+            uint64_t first_sequence, before; /* bytes of the segments before it */
+        } * v;
+        size_t count, cap;
+        uint64_t bytes; /* of all */
+    } extent;
     int told; /* the exit code of what was said to be wrong; CLI_OK: nothing was */
     bool marked;
     struct log_erased *erased; /* by shard */
@@ -206,6 +217,8 @@ void log_remote_close(struct log_remote *r);
 /* The same on another port; it stays the caller's. */
 int log_folder_open_port(struct cli *cli, const struct store_port *port, struct log_folder *ret);
 void log_folder_close(struct log_folder *f);
+/* Shows how far a pass over the folder is that has come to that batch; the pass ends with progress_end(). */
+void log_folder_progress(const struct log_folder *f, const char *what, uint64_t sequence, uint64_t offset);
 /* From now on only segments that are wanted are read; NULL: all. */
 void log_folder_scope(struct log_folder *f,
                       bool (*wanted)(void *ctx, const struct store_segment *segment, const struct store_segment *next), void *ctx);
@@ -226,12 +239,13 @@ int log_folder_judge(struct cli *cli, struct log_folder *f, int scanned);
 
 int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter);
 int log_stat_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, int64_t top);
-int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard);
+int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name,
+                     const struct log_filter *filter);
 /* The entry of that index, as the folder of that name has it. */
 void log_show_entry(struct cli *cli, struct log_folder *f, const char *name, uint32_t shard, uint64_t index);
-int log_verify_folder(struct cli *cli, struct log_folder *f);
+int log_verify_folder(struct cli *cli, struct log_folder *f, int64_t shard); /* -1: all */
 /* Both, and whether they make the same states. */
-int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name);
+int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard);
 int log_state_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, const struct log_moment *at);
 
 /* ---- the log applied again (log_replay.c) ---- */
@@ -251,17 +265,24 @@ struct log_wish {
 /* The wished shards, each from the nearest snapshot on, reading only what that takes. The code of what went wrong, said. Freed by the caller in any case. */
 struct log_replay;
 struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code);
-/* All shards from the oldest entry that can be applied, every snapshot on the way compared. states NULL, or it gets the hash of every state. */
+/* The shard, or all of them (-1), from the oldest entry that can be applied, every snapshot on the way compared. states NULL, or it gets the hash of every state. */
 struct log_states;
-struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, struct log_states *states, int *ret_code);
+struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, int64_t shard, struct log_states *states, int *ret_code);
 /* By number of shard, those without a state left out; borrowed. */
 const struct log_shard *log_replay_shards(const struct log_replay *r, size_t *ret_count);
 const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t shard); /* NULL: nothing of it is there */
 uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots);
 void log_replay_free(struct log_replay *r);
-/* The last entry of each shard that was written up to the time: up to the first that was written later. In the cli's arena, by shard; UINT64_MAX: all of it.
- * A shard whose kept log begins later has its entry 0, *ret_begins says when. 0, or a code of store_scan. */
-int log_find_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, uint64_t **ret_at, size_t *ret_count, int64_t *ret_begins_ms);
+/* Where a moment is in a shard's log. */
+struct log_found {
+    uint64_t
+        at; /* the last entry up to it: before the first that was written later; UINT64_MAX: all there is; 0: the log that is kept begins later */
+    uint64_t again; /* the newest entry behind that one which was not written later either: the wall clock went back; 0: there is none */
+    int64_t at_clock_ms, again_clock_ms; /* the shard's clock there */
+    int64_t begins_ms, begins_clock_ms;  /* of the first entry that has a time */
+};
+/* By number of shard, in the cli's arena. 0, or a code of store_scan. */
+int log_find_moment(struct cli *cli, struct log_folder *f, const struct log_moment *at, struct log_found **ret, size_t *ret_count);
 uint32_t log_shard_of_group(struct str group, uint32_t shard_count);
 
 /* The states that a log makes (log_states.c): of each shard their hashes by index, ascending. */
@@ -286,7 +307,9 @@ int log_states_compare(struct cli *cli, const struct log_states *states, struct 
  * borrowed. */
 int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void *ctx, const struct log_shard *shards, size_t count),
                       void *ctx);
-/* What is new in the folder of a running node, as it comes (log_follow.c). Ends when the output does. */
+/* What is new in the folder of a running node, as it comes (log_follow.c). Ends when the output does, or as the filter says. */
+/* Whether nothing is to come any more that the filter lets through: `last` is the newest index that was seen of its shard. Clocks of nodes may be a second apart. */
+bool log_follow_is_over(const struct log_filter *f, uint64_t last);
 int log_follow_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, bool from_end);
 /* A live node (log_live.c). filter->from LOG_FROM_END: what comes behind its present end. */
 #define LOG_FROM_END INT64_MAX

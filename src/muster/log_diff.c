@@ -18,7 +18,7 @@ struct side_shard {
 struct side {
     struct side_shard *shards;
     size_t shard_count;
-    int64_t only; /* shard; -1: all */
+    const struct log_filter *filter; /* place and time */
 };
 
 static struct side_shard *shard_of(struct side *side, uint32_t shard)
@@ -35,7 +35,7 @@ static struct side_shard *shard_of(struct side *side, uint32_t shard)
 static void take(void *ctx, const struct log_item *item)
 {
     struct side *side = ctx;
-    if (item->erased || (side->only >= 0 && side->only != (int64_t)item->shard)) {
+    if (item->erased || !log_filter_item(side->filter, item)) {
         return;
     }
     struct side_shard *s = shard_of(side, item->shard);
@@ -160,9 +160,10 @@ static void print_findings(struct cli *cli, const struct finding *v, size_t coun
     }
 }
 
-int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard)
+int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name,
+                     const struct log_filter *filter)
 {
-    struct side sides[2] = {{.only = shard}, {.only = shard}};
+    struct side sides[2] = {{.filter = filter}, {.filter = filter}};
     int scanned_a = log_folder_scan(a, take, NULL, NULL, &sides[0]);
     int scanned_b = log_folder_scan(b, take, NULL, NULL, &sides[1]);
     int code_a = log_folder_judge(cli, a, scanned_a);
@@ -190,44 +191,60 @@ int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, 
     return code;
 }
 
+/* The folder or the node to compare with. */
+static int open_other(struct cli *cli, const char **ret_name, struct log_folder *ret)
+{
+    const char *dir = cli_text(cli, "with"), *node = cli_text(cli, "with-node");
+    int64_t id;
+    if ((dir == NULL) == (node == NULL)) {
+        return cli_fail(cli, CLI_USAGE, "what to compare with: --with DIR, a folder, or --with-node ID, a live node");
+    }
+    if (!cli_number(cli, "with-node", 0, INT32_MAX, -1, &id)) {
+        return CLI_USAGE;
+    }
+    *ret_name = dir != NULL ? dir : arena_printf(&cli->arena, "node %s", node).ptr;
+    return dir != NULL ? log_folder_open(cli, dir, ret) : log_remote_open(cli, id, ret);
+}
+
 static int run_diff(struct cli *cli)
 {
     struct log_folder a, b;
-    int64_t shard;
-    const char *other = cli_text(cli, "with");
-    if (!cli_number(cli, "shard", 0, UINT16_MAX, -1, &shard)) {
+    struct log_filter filter;
+    const char *data = cli_text(cli, "data"), *node = cli_text(cli, "node"), *other;
+    if (!log_filter_take(cli, &filter)) {
         return CLI_USAGE;
     }
-    if (other == NULL) {
-        return cli_fail(cli, CLI_USAGE, "--with DIR is missing: the folder to compare with");
-    }
-    int code = log_source_open(cli, &a);
+    int code = open_other(cli, &other, &b);
     if (code != CLI_OK) {
         return code;
     }
-    code = log_folder_open(cli, other, &b);
+    code = log_source_open(cli, &a);
     if (code == CLI_OK) {
-        const char *name = cli_text(cli, "data");
-        code = log_diff_folders(cli, &a, name != NULL ? name : "the live node", &b, other, shard);
-        log_folder_close(&b);
+        const char *name = data != NULL ? data : node != NULL ? arena_printf(&cli->arena, "node %s", node).ptr : "the live node";
+        code = log_diff_folders(cli, &a, name, &b, other, &filter);
+        log_folder_close(&a);
     }
-    log_folder_close(&a);
+    log_folder_close(&b);
     return code;
 }
 
 static const struct cli_option diff_options[] = {
     OPTION_DATA,
     OPTION_NODE,
-
-    {"with", "DIR", "the other data folder"},
+    {"with", "DIR", "the other log: a data folder"},
+    {"with-node", "ID", "or that of a live node"},
     OPTION_SHARD,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_SINCE,
+    OPTION_UNTIL,
 };
 
 const struct cli_command command_log_diff = {
     .noun = "log",
     .verb = "diff",
     .operands = "",
-    .summary = "Compares two logs entry by entry: nodes' folders with each other, or with a live node.",
+    .summary = "Compares two logs entry by entry: of folders, of live nodes, or of one and the other.",
     .details =
         "Entries are compared where both logs have them, term and contents; one log may begin later or end earlier, which is no "
         "difference.\n"

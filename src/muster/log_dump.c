@@ -93,7 +93,9 @@ const struct cli_command command_log_dump = {
         "arrow\n"
         "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
         "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
-        "shows the committed entries that it has in memory, with --disk all that its disk has.\n"
+        "shows the committed entries that it has in memory, and waits for those that the shards' leaders had when it was asked; with "
+        "--disk all\n"
+        "that its disk has.\n"
         "Exit code 1 when nothing is there of what was asked for, as grep has it. Damage: everything before it is shown, then its place\n"
         "and kind on standard error, and exit code 4 or 5.",
     .options = dump_options,
@@ -145,6 +147,9 @@ static int run_follow(struct cli *cli)
         return CLI_USAGE;
     }
     bool from_end = cli_text(cli, "from") == NULL && cli_text(cli, "since") == NULL;
+    if (cli_text(cli, "to") != NULL && filter.shard < 0) {
+        return cli_fail(cli, CLI_USAGE, "--to goes with --shard: each shard counts its own entries");
+    }
     if (data == NULL) {
         filter.from = from_end ? LOG_FROM_END : filter.from;
         return log_dump_live(cli, &filter, true);
@@ -161,18 +166,20 @@ static int run_follow(struct cli *cli)
 }
 
 static const struct cli_option follow_options[] = {
-    OPTION_DATA, OPTION_GROUP, OPTION_TOPIC, OPTION_MEMBER, OPTION_TYPE, OPTION_SHARD, OPTION_FROM, OPTION_SINCE, OPTION_ALL, OPTION_FORMAT,
+    OPTION_DATA, OPTION_GROUP,     OPTION_TOPIC, OPTION_MEMBER,       OPTION_TYPE, OPTION_SHARD,
+    OPTION_FROM, OPTION_FOLLOW_TO, OPTION_SINCE, OPTION_FOLLOW_UNTIL, OPTION_ALL,  OPTION_FORMAT,
 };
 
 const struct cli_command command_log_follow = {
     .noun = "log",
     .verb = "follow",
     .operands = "",
-    .summary = "Shows records as they come, until interrupted.",
+    .summary = "Shows records as they come, until interrupted or as long as is asked.",
     .details =
         "Of a live node: entries as they are committed. Of the folder of a running node (--data): entries as they are written, which is\n"
         "before they are committed; one that a later leader replaces has been shown all the same. Begins at the end, or with --from, "
-        "--since.",
+        "--since; ends\n"
+        "with --to, --until.",
     .options = follow_options,
     .option_count = COUNT_OF(follow_options),
     .run = run_follow};

@@ -63,6 +63,14 @@ bool log_filter_time(const struct log_filter *f, int64_t wall_ms)
     return wall_ms >= f->since_ms && (f->until_ms == 0 || wall_ms <= f->until_ms);
 }
 
+bool log_filter_item(const struct log_filter *f, const struct log_item *item)
+{
+    int64_t clock_ms, wall_ms;
+    bool timed = f->since_ms != 0 || f->until_ms != 0;
+    return log_filter_place(f, item->shard, item->index) &&
+           (!timed || (log_item_times(item, &clock_ms, &wall_ms) && log_filter_time(f, wall_ms)));
+}
+
 bool log_filter_bare(const struct log_filter *f)
 {
     return str_is_null(f->group) && str_is_null(f->type) && str_is_empty(f->topic) && str_is_empty(f->member) && f->grep == NULL;

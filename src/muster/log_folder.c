@@ -1,10 +1,39 @@
 /* log_folder.c: the entries of a data folder, each with the word whether a later one erased it. */
 #include "log.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- how far it is ---- */
+
+static void add_extent(struct log_folder *f, const struct store_segment *segment)
+{
+    if (f->extent.count == f->extent.cap) {
+        f->extent.cap = f->extent.cap > 0 ? f->extent.cap * 2 : 16;
+        f->extent.v = reallocarray(f->extent.v, f->extent.cap, sizeof(*f->extent.v));
+        MUSTER_CHECK(f->extent.v != NULL);
+    }
+    f->extent.v[f->extent.count++] = (struct log_extent){segment->first_sequence, f->extent.bytes};
+    f->extent.bytes += segment->bytes;
+}
+
+void log_folder_progress(const struct log_folder *f, const char *what, uint64_t sequence, uint64_t offset)
+{
+    size_t low = 0; /* behind the segments that begin at the batch or before it */
+    for (size_t high = f->extent.count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (f->extent.v[middle].first_sequence <= sequence) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    uint64_t done = low > 0 ? f->extent.v[low - 1].before + offset : 0;
+    progress(f->cli, what, (int64_t)(done >> 10), (int64_t)(f->extent.bytes >> 10));
+}
 
 /* ---- the first pass: who erases whom ---- */
 
@@ -68,8 +97,9 @@ static bool is_erased(const struct log_folder *f, uint32_t shard, uint64_t index
 
 static void mark_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
 {
-    (void)file, (void)offset, (void)records;
+    (void)file, (void)records;
     struct marking *m = ctx;
+    log_folder_progress(m->folder, "KiB of the log looked through", sequence, offset);
     m->sequence = sequence;
     m->place = 0;
 }
@@ -116,6 +146,7 @@ static void mark_erased(struct log_folder *f)
         .ctx = &m, .batch = mark_batch, .record = mark_record, .wanted = f->scope.wanted != NULL ? in_scope : NULL, .skip_snapshots = true};
     struct store_report report;
     (void)store_scan(&f->port, &visit, &report); /* the pass that follows finds the same, and tells */
+    progress_end(f->cli);
     f->marked = true;
 }
 
@@ -141,6 +172,7 @@ static bool note_segment(void *ctx, const struct store_segment *segment, const s
     struct log_folder *f = ctx;
     (void)next;
     f->segments++;
+    add_extent(f, segment);
     f->log_shards = segment->shard_count;
     return false;
 }
@@ -149,6 +181,7 @@ static int first_look(struct cli *cli, struct log_folder *f)
 {
     struct store_identity identity;
     struct store_visit visit = {.ctx = f, .wanted = note_segment, .skip_snapshots = true};
+    f->cli = cli;
     int rc = store_scan(&f->port, &visit, &f->report);
     if (rc < 0 && rc != MUSTER_E_TRUNCATED && rc != MUSTER_E_CORRUPT) {
         log_folder_close(f);
@@ -201,6 +234,9 @@ void log_folder_close(struct log_folder *f)
     f->port = (struct store_port){0};
     log_remote_close(f->remote);
     f->remote = NULL;
+    free(f->extent.v);
+    f->extent.v = NULL;
+    f->extent.count = f->extent.cap = 0;
     forget_erased(f);
 }
 
@@ -208,8 +244,9 @@ void log_folder_close(struct log_folder *f)
 
 static void visit_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
 {
-    (void)file, (void)offset, (void)records;
+    (void)file, (void)records;
     struct log_folder *f = ctx;
+    log_folder_progress(f, "KiB of the log read", sequence, offset);
     f->pass.sequence = sequence;
     f->pass.place = 0;
 }
@@ -262,7 +299,9 @@ int log_folder_scan(struct log_folder *f, void (*item)(void *ctx, const struct l
     f->pass.state = state;
     f->pass.snapshot = snapshot;
     f->pass.ctx = ctx;
-    return store_scan(&f->port, &visit, &f->report);
+    int rc = store_scan(&f->port, &visit, &f->report);
+    progress_end(f->cli);
+    return rc;
 }
 
 int log_folder_tell(struct cli *cli, struct log_folder *f)

@@ -6,12 +6,21 @@
 
 enum { FOLLOW_MS = 200 };
 
+enum { CLOCKS_DIFFER_MS = 1000 };
+
+bool log_follow_is_over(const struct log_filter *f, uint64_t last)
+{
+    bool passed = f->until_ms != 0 && log_wall_ms() > f->until_ms + CLOCKS_DIFFER_MS;
+    return passed || (f->shard >= 0 && f->to != INT64_MAX && last >= (uint64_t)f->to);
+}
+
 struct following {
     struct log_printer printer;
     uint64_t segment; /* the one that was read last, whose end may have grown */
     uint64_t shown;   /* batches up to this one are done with */
     uint64_t sequence;
-    bool silent; /* the first round, when it is the end that is looked for */
+    uint64_t last; /* of the filter's shard */
+    bool silent;   /* the first round, when it is the end that is looked for */
 };
 
 static bool from_last(void *ctx, const struct store_segment *segment, const struct store_segment *next)
@@ -33,6 +42,9 @@ static void follow_batch(void *ctx, const char *file, uint64_t offset, uint64_t 
 static void follow_record(void *ctx, const struct store_record *record)
 {
     struct following *f = ctx;
+    if (record->kind == STORE_ENTRY && f->printer.filter.shard == (int64_t)record->shard) {
+        f->last = record->index;
+    }
     if (f->sequence <= f->shown || f->silent) {
         return;
     }
@@ -55,7 +67,7 @@ static int follow_on(struct cli *cli, struct log_folder *folder, struct followin
         if (rc < 0 && rc != MUSTER_E_TRUNCATED) { /* what is torn now may be whole in a moment */
             return log_folder_judge(cli, folder, rc);
         }
-        if (fflush(cli->out) != 0) {
+        if (fflush(cli->out) != 0 || log_follow_is_over(&f->printer.filter, f->last)) {
             return CLI_OK;
         }
         struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000L};

@@ -163,6 +163,7 @@ void log_kafka_print(struct log_printer *p, const struct log_item *item, const s
             continue;
         }
         if (!begun) {
+            log_printer_begin(p);
             print_batch(p, item, entry);
             begun = true;
         }

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { FOLLOW_MS = 200, READ_BYTES = 4 << 20 };
+enum { FOLLOW_MS = 200, CATCH_UP_MS = 20, WAIT_MS = 5000, LEADERS_MAX = 16, READ_BYTES = 4 << 20 };
 
 struct live {
     struct cli *cli;
@@ -16,12 +16,90 @@ struct live {
     struct arena arena; /* of one answer */
     int64_t *next;      /* by shard: the index to ask for */
     int64_t *ends;      /* what was committed when it was asked first */
+    int64_t *led,
+        *led_in;      /* the newest entry of the shard's leader then, and its term: what clients were told is not behind it. 0: not known */
+    int64_t until_ms; /* so long the node may take to have that */
     int32_t shard_count;
     bool more; /* the last answers brought something */
 };
 
+/* ---- where the log ends ---- */
+
+/* A node that follows hears late what is committed. Whatever a client was told is in the log of the shard's leader: of what nodes say of themselves the newest term counts. */
+static void note_leaders(struct live *live, const struct cluster_status_response *status)
+{
+    for (int32_t i = 0; i < status->shards.len && i < live->shard_count; i++) {
+        const struct cluster_status_response_shard_status *s = &status->shards.v[i];
+        if (s->role == 2 && s->term > live->led_in[i]) {
+            live->led[i] = s->last_index;
+            live->led_in[i] = s->term;
+        }
+    }
+}
+
+/* Puts the leaders that the answer names behind those that were or will be asked. */
+static int add_leaders(const struct live *live, const struct cluster_status_response *status, int32_t *nodes, int count)
+{
+    for (int32_t i = 0; i < status->shards.len; i++) {
+        const struct cluster_status_response_shard_status *s = &status->shards.v[i];
+        bool known = s->leader < 0 || (live->printer.filter.shard >= 0 && live->printer.filter.shard != s->shard);
+        for (int k = 0; k < count; k++) {
+            known = known || nodes[k] == s->leader;
+        }
+        if (!known && count < LEADERS_MAX) {
+            nodes[count++] = s->leader;
+        }
+    }
+    return count;
+}
+
+/* One that does not answer is left out: what it leads cannot be waited for. */
+static void ask_leaders(struct live *live, const struct cluster_status_response *first)
+{
+    int32_t nodes[LEADERS_MAX] = {first->node_id};
+    struct arena arena;
+    const struct metadata_response *metadata;
+    struct cluster_status_request request;
+    wire_init(&wire_cluster_status_request, &request);
+    struct client_call call = {.key = API_KEY_CLUSTER_STATUS, .max_version = -1, .request = &request};
+    arena_init(&arena, 0);
+    note_leaders(live, first);
+    int count = add_leaders(live, first, nodes, 1);
+    if (count > 1 && client_metadata(&live->client, NULL, 0, &arena, &metadata) < 0) {
+        count = 1;
+    }
+    for (int i = 1; i < count; i++) {
+        const void *answer;
+        struct client_node *node = client_node_by_id(&live->client, nodes[i]);
+        live->client.deadline_ms = client_now_ms() + (live->cli->timeout_ms < WAIT_MS ? live->cli->timeout_ms : WAIT_MS);
+        if (node != NULL && client_node_call(&live->client, node, &call, &arena, &answer) == 0) {
+            note_leaders(live, answer);
+            count = add_leaders(live, answer, nodes, count);
+        }
+    }
+    arena_fini(&arena);
+    live->until_ms = client_now_ms() + (live->cli->timeout_ms < WAIT_MS ? live->cli->timeout_ms : WAIT_MS);
+}
+
+/* Whether what comes is waited for: false when nothing is lacking, or it does not come, which is said. */
+static bool wait_for_node(struct live *live, int32_t shard)
+{
+    int64_t last = live->led[shard] < live->printer.filter.to ? live->led[shard] : live->printer.filter.to;
+    if (live->next[shard] > last) {
+        return false;
+    }
+    if (client_now_ms() >= live->until_ms) {
+        cli_say(live->cli, "shard %d: the node does not have what its leader has: entries %" PRId64 " to %" PRId64 " are not shown", shard,
+                live->next[shard], last);
+        return false;
+    }
+    struct timespec pause = {.tv_nsec = CATCH_UP_MS * 1000000L};
+    nanosleep(&pause, NULL);
+    return true;
+}
+
 /* The first node that answers; from then on only it is asked. */
-static int choose_node(struct live *live)
+static int choose_node(struct live *live, bool follow)
 {
     struct cluster_status_request request;
     const void *answer;
@@ -30,15 +108,23 @@ static int choose_node(struct live *live)
     int rc = client_any_call(&live->client, &call, &live->arena, &answer, &live->node);
     if (rc == 0) {
         const struct cluster_status_response *status = answer;
+        struct arena *arena = &live->cli->arena;
         live->shard_count = status->shards.len;
-        live->next = ARENA_NEW(&live->cli->arena, int64_t, live->shard_count);
-        live->ends = ARENA_NEW(&live->cli->arena, int64_t, live->shard_count);
+        live->next = ARENA_NEW(arena, int64_t, live->shard_count);
+        live->ends = ARENA_NEW(arena, int64_t, live->shard_count);
+        live->led = ARENA_NEW(arena, int64_t, live->shard_count);
+        live->led_in = ARENA_NEW(arena, int64_t, live->shard_count);
         for (int32_t i = 0; i < live->shard_count; i++) {
             live->ends[i] = status->shards.v[i].commit_index;
+        }
+        if (!follow) {
+            ask_leaders(live, status);
         }
     }
     return rc;
 }
+
+/* ---- reading ---- */
 
 /* The topic's present id; those of its earlier lives are learnt from the log, as far as it reaches. */
 static void learn_topic(struct live *live)
@@ -91,7 +177,7 @@ static int read_some(struct live *live, int32_t shard, bool first_time, const st
     return CLI_OK;
 }
 
-/* What there is of a shard, to its committed end. */
+/* What there is of a shard, to its committed end; what its leader had when it was asked is waited for. */
 static int read_shard(struct live *live, int32_t shard, bool first_time)
 {
     const struct log_read_response *response = NULL;
@@ -109,8 +195,11 @@ static int read_shard(struct live *live, int32_t shard, bool first_time)
             log_print_item(&live->printer, &item);
         }
         again = response->last_index >= live->next[shard];
-        live->next[shard] = again ? response->last_index + 1 : live->next[shard];
+        live->next[shard] = again                                       ? response->last_index + 1
+                            : response->first_index > live->next[shard] ? response->first_index /* what is before is not in memory */
+                                                                        : live->next[shard];
         live->more = live->more || again;
+        again = again || wait_for_node(live, shard);
         first_time = false;
     }
     return CLI_OK;
@@ -131,7 +220,8 @@ static int read_shards(struct live *live, bool follow)
                 return code;
             }
         }
-        if (!follow || fflush(live->cli->out) != 0) {
+        uint64_t last = filter->shard >= 0 ? (uint64_t)live->next[filter->shard] - 1 : 0;
+        if (!follow || fflush(live->cli->out) != 0 || log_follow_is_over(filter, last)) {
             return CLI_OK;
         }
         if (!live->more) {
@@ -150,7 +240,7 @@ int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow)
     }
     arena_init(&live.arena, 0);
     log_printer_init(&live.printer, cli, filter);
-    int rc = choose_node(&live);
+    int rc = choose_node(&live, follow);
     if (rc < 0) {
         code = cli_client_failed(cli, &live.client, rc);
     } else if (filter->shard >= live.shard_count) {

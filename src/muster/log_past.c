@@ -22,36 +22,79 @@ void log_past_close(struct log_past *p)
 
 /* ---- which entries ---- */
 
+/* A wall clock that was set back makes a time stand in the log twice: which one is taken is said. */
+static void say_again(struct cli *cli, int64_t wall_ms, const struct log_found *found, size_t count, const struct log_past *p)
+{
+    size_t several = 0, first = 0;
+    for (size_t i = count; i > 0; i--) {
+        if (log_past_is_asked(p, (uint32_t)(i - 1)) && found[i - 1].again != 0) {
+            first = i - 1;
+            several++;
+        }
+    }
+    if (several == 0) {
+        return;
+    }
+    struct str time = out_time(wall_ms, &cli->arena);
+    const char *others = several > 1 ? arena_printf(&cli->arena, "; so it is in %zu more shards", several - 1).ptr : "";
+    cli_say(cli,
+            "shard %zu: wall clocks went back, and %.*s is more than once in the log: taken is the first time, behind entry %" PRIu64
+            " (clock:%" PRId64 "); the last is entry %" PRIu64 " (clock:%" PRId64 ")%s",
+            first, STR_ARG(time), found[first].at, found[first].at_clock_ms, found[first].again, found[first].again_clock_ms, others);
+}
+
 static int wish_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, struct log_wish *wishes, const struct log_past *p, bool lax)
 {
-    uint64_t *at;
+    const struct log_moment at = {.by_time = true, .wall_ms = wall_ms};
+    struct log_found *found;
     size_t count;
-    int64_t begins_ms;
-    int rc = log_find_time(cli, f, wall_ms, &at, &count, &begins_ms);
+    int rc = log_find_moment(cli, f, &at, &found, &count);
     if (rc < 0) {
         return cli_fail(cli, CLI_FAILED, "%s", muster_strerror(rc));
     }
     for (size_t i = 0; i < count; i++) {
         bool asked = log_past_is_asked(p, (uint32_t)i);
-        wishes[i] = (struct log_wish){(uint32_t)i, asked || i == 0 ? at[i] : 0};
-        if (asked && at[i] == 0 && !lax) {
+        wishes[i] = (struct log_wish){(uint32_t)i, asked || i == 0 ? found[i].at : 0};
+        if (asked && found[i].at == 0 && !lax) {
             return cli_fail(cli, CLI_FAILED, "shard %zu: the log that is kept begins at %.*s", i,
-                            STR_ARG(out_time(begins_ms, &cli->arena)));
+                            STR_ARG(out_time(found[i].begins_ms, &cli->arena)));
         }
+    }
+    if (!lax) {
+        say_again(cli, wall_ms, found, count, p);
     }
     return CLI_OK;
 }
 
-static int wish_index(struct cli *cli, const struct log_folder *f, int64_t index, struct log_wish *wishes, const struct log_past *p)
+/* Of one shard, whose own index or clock it is. */
+static int wish_index(struct cli *cli, const struct log_folder *f, uint64_t index, struct log_wish *wishes, const struct log_past *p)
 {
     if (p->asked < 0 && f->log_shards > 1) {
         return cli_fail(cli, CLI_USAGE,
-                        "each shard counts its own entries: give --group or --shard (or groups of one shard) with an index, or a time");
+                        "each shard has its own entries and clock: give --group or --shard (or groups of one shard) with an index or "
+                        "clock:MS, or a time");
     }
     for (uint32_t i = 0; i < f->log_shards; i++) {
-        wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) ? (uint64_t)index : 0};
+        wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) ? index : 0};
     }
     return CLI_OK;
+}
+
+static int wish_clock(struct cli *cli, struct log_folder *f, const struct log_moment *at, struct log_wish *wishes, const struct log_past *p)
+{
+    struct log_found *found;
+    size_t count;
+    int code = wish_index(cli, f, 0, wishes, p);
+    int rc = code == CLI_OK ? log_find_moment(cli, f, at, &found, &count) : 0;
+    if (code != CLI_OK || rc < 0) {
+        return code != CLI_OK ? code : cli_fail(cli, CLI_FAILED, "%s", muster_strerror(rc));
+    }
+    uint32_t shard = p->asked >= 0 ? (uint32_t)p->asked : 0;
+    if (shard < count && found[shard].at == 0) {
+        return cli_fail(cli, CLI_FAILED, "shard %" PRIu32 ": the log that is kept begins at clock:%" PRId64, shard,
+                        found[shard].begins_clock_ms);
+    }
+    return shard < count ? wish_index(cli, f, found[shard].at, wishes, p) : CLI_OK;
 }
 
 static int wish(struct cli *cli, struct log_folder *f, const struct log_moment *at, struct log_wish *wishes, const struct log_past *p)
@@ -59,8 +102,11 @@ static int wish(struct cli *cli, struct log_folder *f, const struct log_moment *
     if (at->by_time) {
         return wish_time(cli, f, at->wall_ms, wishes, p, false);
     }
+    if (at->by_clock) {
+        return wish_clock(cli, f, at, wishes, p);
+    }
     if (at->given) {
-        return wish_index(cli, f, at->index, wishes, p);
+        return wish_index(cli, f, (uint64_t)at->index, wishes, p);
     }
     for (uint32_t i = 0; i < f->log_shards; i++) {
         wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) || i == 0 ? UINT64_MAX : 0};
@@ -87,7 +133,7 @@ static int check_reached(struct cli *cli, const struct log_past *p, const struct
 {
     size_t count;
     const struct log_shard *all = log_replay_shards(p->replay, &count);
-    if (!at->given || at->by_time || p->asked < 0) {
+    if (!at->given || at->by_time || at->by_clock || p->asked < 0) {
         return CLI_OK;
     }
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* log_print.c: entries as lines, one for each record. */
 #include "log.h"
 #include "out.h"
+#include "progress.h"
 
 #include <inttypes.h>
 #include <regex.h>
@@ -50,7 +51,7 @@ static bool pattern_finds(const struct log_pattern *pattern, struct str line)
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter)
 {
     *p = (struct log_printer){.cli = cli, .filter = *filter, .kafka_shard = -1};
-    p->rule_width = out_is_terminal(cli->out) ? RULE_WIDTH_TERMINAL : RULE_WIDTH;
+    p->terminal = out_is_terminal(cli->out);
     arena_init(&p->scratch, 0);
 }
 
@@ -59,10 +60,23 @@ void log_printer_fini(struct log_printer *p)
     arena_fini(&p->scratch);
 }
 
+static int rule_width(const struct log_printer *p)
+{
+    return p->terminal ? RULE_WIDTH_TERMINAL : RULE_WIDTH;
+}
+
+void log_printer_begin(struct log_printer *p)
+{
+    if (p->terminal) {
+        progress_end(p->cli);
+    }
+}
+
 static void print_header(struct log_printer *p)
 {
+    log_printer_begin(p);
     if (!p->header_done && !p->cli->json) {
-        fprintf(p->cli->out, "%5s %9s %5s %6s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "SIZE", "TIME", p->rule_width, "RULE",
+        fprintf(p->cli->out, "%5s %9s %5s %6s  %-24s  %-*s  %s\n", "SHARD", "INDEX", "TERM", "SIZE", "TIME", rule_width(p), "RULE",
                 "RECORD <- REQUEST");
     }
     p->header_done = true;
@@ -91,9 +105,9 @@ static struct str request_text(const struct log_entry_cause *cause, struct arena
 static void print_line(struct log_printer *p, const struct log_item *item, struct str time, const struct log_entry_cause *cause,
                        struct str record)
 {
-    struct str rule = cause != NULL ? out_cut(out_text(cause->rule, &p->scratch), p->rule_width, &p->scratch) : STR("-");
+    struct str rule = cause != NULL ? out_cut(out_text(cause->rule, &p->scratch), rule_width(p), &p->scratch) : STR("-");
     struct str request = request_text(cause, &p->scratch);
-    int blanks = p->rule_width - out_width(rule);
+    int blanks = rule_width(p) - out_width(rule);
     print_header(p);
     fprintf(p->cli->out, "%5" PRIu32 " %9" PRIu64 " %5" PRIu64 " %6d  %-24.*s  %.*s%*s  %s%.*s%.*s\n", item->shard, item->index, item->term,
             item->payload.len > 0 ? item->payload.len : 0, STR_ARG(time), STR_ARG(rule), blanks > 0 ? blanks : 0, "",
@@ -133,6 +147,7 @@ static void begin_json(struct buf *out, const struct log_item *item)
 static void end_json(struct log_printer *p, struct buf *out)
 {
     put(out, "}\n");
+    log_printer_begin(p);
     fwrite(out->ptr, 1, out->len, p->cli->out);
     buf_fini(out);
     p->printed++;

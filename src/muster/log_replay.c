@@ -7,6 +7,7 @@
  * applied as they come, and taken back while they still wait. Where that does not do, or something is wrong, all begins again and goes by the book. */
 #include "log_explain.h"
 #include "out.h"
+#include "progress.h"
 
 #include <muster/group.h>
 
@@ -54,6 +55,7 @@ struct snapshot_seen {
 struct log_replay {
     struct cli *cli;
     struct log_folder *folder;
+    int64_t only;                 /* shard; -1: all */
     bool nearest;                 /* begins with the nearest snapshots; else compares all of them */
     struct replay_shard **shards; /* by number; each stays where it is: its state points to its pool */
     size_t shard_count;
@@ -71,6 +73,11 @@ struct log_replay {
     struct log_explain explain;
     struct log_states *states; /* NULL: nobody asked */
 };
+
+static bool leaves_out(const struct log_replay *r, uint32_t shard)
+{
+    return r->only >= 0 && r->only != (int64_t)shard;
+}
 
 static struct replay_shard *shard_of(struct log_replay *r, uint32_t shard)
 {
@@ -116,6 +123,9 @@ static void note_term(struct log_replay *r, uint32_t shard, uint64_t term)
 static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 {
     struct log_replay *r = ctx;
+    if (leaves_out(r, meta->shard)) {
+        return;
+    }
     note_term(r, meta->shard, meta->term);
     if (r->snapshot_count == r->snapshot_cap) {
         r->snapshot_cap = r->snapshot_cap > 0 ? r->snapshot_cap * 2 : 16;
@@ -347,6 +357,9 @@ static size_t threads_to_use(void)
 static void replay_item(void *ctx, const struct log_item *item)
 {
     struct log_replay *r = ctx;
+    if (leaves_out(r, item->shard)) {
+        return;
+    }
     note_term(r, item->shard, item->term);
     struct replay_shard *s = shard_of(r, item->shard);
     if (r->hasty && item->index <= s->newest) {
@@ -369,6 +382,9 @@ static void replay_item(void *ctx, const struct log_item *item)
 static void replay_state(void *ctx, const struct store_record *record)
 {
     struct log_replay *r = ctx;
+    if (leaves_out(r, record->shard)) {
+        return;
+    }
     note_term(r, record->shard, record->term);
     bool jumps = record->kind == STORE_SNAPSHOT && record->entry_type == 1;
     struct replay_shard *s = shard_of(r, record->shard);
@@ -425,6 +441,7 @@ static void begin_with_nearest(struct log_replay *r, const struct log_wish *wish
         struct store_snapshot_reader *reader = NULL;
         struct replay_shard *s = shard_of(r, wishes[i].shard);
         uint64_t limit = wishes[i].at;
+        progress(r->cli, "snapshots", (int64_t)i, (int64_t)count);
         int rc = limit > 0 ? 0 : MUSTER_E_NOT_FOUND;
         s->at = wishes[i].at;
         while (rc == 0 && limit > 0 && (rc = store_snapshot_open_before(&r->folder->port, wishes[i].shard, limit, &meta, &reader)) == 0) {
@@ -443,6 +460,7 @@ static void begin_with_nearest(struct log_replay *r, const struct log_wish *wish
             cli_say(r->cli, "damaged: the snapshots of shard %" PRIu32, s->is.shard);
         }
     }
+    progress_end(r->cli);
     log_folder_scope(r->folder, holds_wished, r);
 }
 
@@ -458,11 +476,11 @@ static void collect(struct log_replay *r)
     }
 }
 
-static struct log_replay *replay_new(struct cli *cli, struct log_folder *f, struct log_states *states)
+static struct log_replay *replay_new(struct cli *cli, struct log_folder *f, int64_t only, struct log_states *states)
 {
     struct log_replay *r = calloc(1, sizeof(*r));
     MUSTER_CHECK(r != NULL);
-    *r = (struct log_replay){.cli = cli, .folder = f, .states = states};
+    *r = (struct log_replay){.cli = cli, .folder = f, .only = only, .states = states};
     buf_init(&r->waiting.bytes, 0);
     buf_init(&r->running.bytes, 0);
     r->threads = threads_to_use();
@@ -490,23 +508,23 @@ static int judge(struct log_replay *r, int scanned)
 
 struct log_replay *log_replay_run(struct cli *cli, struct log_folder *f, const struct log_wish *wishes, size_t count, int *ret_code)
 {
-    struct log_replay *r = replay_new(cli, f, NULL);
+    struct log_replay *r = replay_new(cli, f, -1, NULL);
     r->nearest = true;
     begin_with_nearest(r, wishes, count);
     *ret_code = judge(r, replay_all(r));
     return r;
 }
 
-struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, struct log_states *states, int *ret_code)
+struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, int64_t shard, struct log_states *states, int *ret_code)
 {
-    struct log_replay *r = replay_new(cli, f, states);
+    struct log_replay *r = replay_new(cli, f, shard, states);
     r->hasty = true;
     log_folder_as_written(f);
     int scanned = replay_all(r);
     if (r->unsure) {
         log_replay_free(r);
         log_folder_scope(f, NULL, NULL);
-        r = replay_new(cli, f, states);
+        r = replay_new(cli, f, shard, states);
         scanned = replay_all(r);
     }
     *ret_code = judge(r, scanned);
@@ -582,53 +600,76 @@ uint32_t log_shard_of_group(struct str group, uint32_t shard_count)
 
 /* ---- times ---- */
 
-struct time_search {
-    int64_t wall_ms;
-    struct time_shard {
-        uint64_t begin, first,
-            over; /* the first entry that is kept, the first command; the first command that was written later, 0: none yet */
-        int64_t first_ms;
+struct search {
+    const struct log_moment *at;
+    const struct log_folder *folder;
+    struct search_shard {
+        uint64_t begin, first, over; /* the first entry that is kept, the first command, the first that is later; 0: none yet */
+        struct log_found found;
     } * v;
     size_t count;
 };
 
+static void search_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
+{
+    (void)file, (void)records;
+    log_folder_progress(((struct search *)ctx)->folder, "KiB of the log searched", sequence, offset);
+}
+
+static void search_command(struct search_shard *s, uint64_t index, int64_t clock_ms, bool later)
+{
+    if (s->over == 0 && later) {
+        s->over = index;
+    } else if (s->over == 0) {
+        s->found.at_clock_ms = clock_ms;
+    } else if (!later) {
+        s->found.again = index;
+        s->found.again_clock_ms = clock_ms;
+    }
+}
+
 static void search_record(void *ctx, const struct store_record *record)
 {
-    struct time_search *t = ctx;
+    struct search *search = ctx;
     int64_t clock_ms, wall_ms;
     struct log_item item = {.kind = record->entry_type, .payload = record->payload};
-    if (record->kind != STORE_ENTRY || record->shard >= t->count) {
+    if (record->kind != STORE_ENTRY || record->shard >= search->count) {
         return;
     }
-    struct time_shard *s = &t->v[record->shard];
+    struct search_shard *s = &search->v[record->shard];
     s->begin = s->begin == 0 ? record->index : s->begin;
     if (s->over != 0 && record->index <= s->over) {
         s->over = 0; /* it was erased */
+    }
+    if (record->index <= s->found.again) {
+        s->found.again = 0;
     }
     if (!log_item_times(&item, &clock_ms, &wall_ms)) {
         return;
     }
     if (s->first == 0) {
         s->first = record->index;
-        s->first_ms = wall_ms;
+        s->found.begins_ms = wall_ms;
+        s->found.begins_clock_ms = clock_ms;
     }
-    s->over = s->over == 0 && wall_ms > t->wall_ms ? record->index : s->over;
+    search_command(s, record->index, clock_ms, search->at->by_clock ? clock_ms > search->at->clock_ms : wall_ms > search->at->wall_ms);
 }
 
-int log_find_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, uint64_t **ret_at, size_t *ret_count, int64_t *ret_begins_ms)
+int log_find_moment(struct cli *cli, struct log_folder *f, const struct log_moment *at, struct log_found **ret, size_t *ret_count)
 {
-    struct store_visit visit = {.record = search_record, .skip_snapshots = true};
-    struct time_search t = {.wall_ms = wall_ms, .v = ARENA_NEW(&cli->arena, struct time_shard, f->log_shards), .count = f->log_shards};
+    struct store_visit visit = {.batch = search_batch, .record = search_record, .skip_snapshots = true};
+    struct search search = {.at = at, .folder = f, .v = ARENA_NEW(&cli->arena, struct search_shard, f->log_shards), .count = f->log_shards};
     struct store_report report;
-    visit.ctx = &t;
+    visit.ctx = &search;
     int rc = store_scan(&f->port, &visit, &report);
-    *ret_at = ARENA_NEW(&cli->arena, uint64_t, t.count);
-    *ret_count = t.count;
-    *ret_begins_ms = 0;
-    for (size_t i = 0; i < t.count; i++) {
-        bool gone = t.v[i].over != 0 && t.v[i].over == t.v[i].first && t.v[i].begin > 1;
-        (*ret_at)[i] = t.v[i].over == 0 ? UINT64_MAX : gone ? 0 : t.v[i].over - 1;
-        *ret_begins_ms = gone && t.v[i].first_ms > *ret_begins_ms ? t.v[i].first_ms : *ret_begins_ms;
+    progress_end(cli);
+    *ret = ARENA_NEW(&cli->arena, struct log_found, search.count);
+    *ret_count = search.count;
+    for (size_t i = 0; i < search.count; i++) {
+        const struct search_shard *s = &search.v[i];
+        bool gone = s->over != 0 && s->over == s->first && s->begin > 1;
+        (*ret)[i] = s->found;
+        (*ret)[i].at = s->over == 0 ? UINT64_MAX : gone ? 0 : s->over - 1;
     }
     return rc == MUSTER_E_TRUNCATED || rc == MUSTER_E_CORRUPT ? MUSTER_E_OK : rc; /* told by the pass that follows */
 }

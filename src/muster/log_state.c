@@ -86,11 +86,14 @@ const struct cli_command command_log_state = {
     .operands = "",
     .summary = "Shows the state that the log makes: the live records as of an index or a time.",
     .details =
-        "From the nearest snapshot on, as far back as the log is kept (muster.history.retention.*). With --at INDEX give --group or "
-        "--shard, too: each\n"
-        "shard counts its own indexes. A TIME is compared with the wall clock in the entries: the state is that before the first entry "
-        "that\n"
-        "was written later. The end of a node's folder may hold entries that are not committed yet. Exit code 1 when nothing is there.",
+        "From the nearest snapshot on, as far back as the log is kept (muster.history.retention.*). With --at INDEX and clock:MS give "
+        "--group or\n"
+        "--shard, too: each shard counts its own indexes, and has a clock of its own, which never goes back. A TIME is compared with the "
+        "wall\n"
+        "clock in the entries: the state is that before the first entry that was written later; where wall clocks were set back, a time "
+        "may\n"
+        "be there more than once, which is said. The end of a node's folder may hold entries that are not committed yet. Exit code 1 when "
+        "nothing is there.",
     .options = state_options,
     .option_count = COUNT_OF(state_options),
     .run = run_state};

@@ -116,6 +116,13 @@ bool log_moment_take(struct cli *cli, struct log_moment *ret)
         return true;
     }
     ret->given = true;
+    if (strncmp(text, "clock:", 6) == 0) {
+        ret->by_clock = cli_parse_number(text + 6, 0, INT64_MAX, &ret->clock_ms);
+        if (!ret->by_clock) {
+            cli_say(cli, "--at clock:MS takes milliseconds of the shard's clock, a whole number, not '%s'", text + 6);
+        }
+        return ret->by_clock;
+    }
     if (text[0] != '\0' && text[strspn(text, "0123456789")] == '\0') {
         return cli_number(cli, "at", 1, INT64_MAX, INT64_MAX, &ret->index);
     }

@@ -3,6 +3,7 @@
 #include "log.h"
 #include "log_options.h"
 #include "out.h"
+#include "progress.h"
 
 #include <muster/group.h>
 
@@ -62,26 +63,30 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     return document;
 }
 
-static int verify_one(struct cli *cli, struct log_folder *f, struct log_states *states, json_t **ret)
+static int verify_one(struct cli *cli, struct log_folder *f, int64_t shard, struct log_states *states, json_t **ret)
 {
     int code;
-    struct log_replay *r = log_replay_verify(cli, f, states, &code);
+    if (shard >= (int64_t)f->log_shards && f->log_shards > 0) {
+        *ret = NULL;
+        return cli_fail(cli, CLI_FAILED, "there is no shard %" PRId64 ": the log is of %" PRIu32, shard, f->log_shards);
+    }
+    struct log_replay *r = log_replay_verify(cli, f, shard, states, &code);
     *ret = show_verified(cli, f, r);
     log_replay_free(r);
     return code;
 }
 
-int log_verify_folder(struct cli *cli, struct log_folder *f)
+int log_verify_folder(struct cli *cli, struct log_folder *f, int64_t shard)
 {
     json_t *document;
-    int code = verify_one(cli, f, NULL, &document);
+    int code = verify_one(cli, f, shard, NULL, &document);
     if (document != NULL) {
         out_json_print(document, cli->out);
     }
     return code;
 }
 
-int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name)
+int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name, struct log_folder *b, const char *b_name, int64_t shard)
 {
     struct log_folder *const folders[] = {a, b};
     const char *const names[] = {a_name, b_name};
@@ -93,14 +98,14 @@ int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name
             fprintf(cli->out, "%s%.*s:\n", i > 0 ? "\n" : "", STR_ARG(out_text(str_of(names[i]), &cli->arena)));
         }
         log_states_init(&states[i], folders[i]->log_shards);
-        int one = verify_one(cli, folders[i], &states[i], &documents[i]);
+        int one = verify_one(cli, folders[i], shard, &states[i], &documents[i]);
         code = one > code ? one : code;
     }
     int differ = log_states_compare(cli, states, folders, names, cli->json ? &compared : NULL);
     if (cli->json) {
         json_t *document = json_object();
-        out_json_set(document, "data", documents[0]);
-        out_json_set(document, "with", documents[1]);
+        out_json_set(document, "data", documents[0] != NULL ? documents[0] : json_null());
+        out_json_set(document, "with", documents[1] != NULL ? documents[1] : json_null());
         out_json_set(document, "states", compared);
         out_json_print(document, cli->out);
     }
@@ -109,18 +114,31 @@ int log_verify_folders(struct cli *cli, struct log_folder *a, const char *a_name
     return code != CLI_OK ? code : differ;
 }
 
+struct checksums {
+    struct log_folder *folder;
+    uint64_t snapshots;
+};
+
 static void count_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 {
     (void)meta;
-    ++*(uint64_t *)ctx;
+    ((struct checksums *)ctx)->snapshots++;
+}
+
+static void pass_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
+{
+    (void)file, (void)records;
+    log_folder_progress(((struct checksums *)ctx)->folder, "KiB of the log read", sequence, offset);
 }
 
 /* One pass over the bytes, and no state. */
 static int verify_checksums(struct cli *cli, struct log_folder *f)
 {
-    uint64_t snapshots = 0;
-    struct store_visit visit = {.ctx = &snapshots, .snapshot = count_snapshot};
+    struct checksums c = {.folder = f};
+    struct store_visit visit = {.ctx = &c, .batch = pass_batch, .snapshot = count_snapshot};
     int scanned = store_scan(&f->port, &visit, &f->report);
+    uint64_t snapshots = c.snapshots;
+    progress_end(cli);
     if (cli->json) {
         json_t *document = json_object();
         out_json_set(document, "batches", json_integer((json_int_t)f->report.batches));
@@ -134,13 +152,13 @@ static int verify_checksums(struct cli *cli, struct log_folder *f)
     return log_folder_judge(cli, f, scanned);
 }
 
-static int verify_with(struct cli *cli, struct log_folder *f, const char *other)
+static int verify_with(struct cli *cli, struct log_folder *f, const char *other, int64_t shard)
 {
     struct log_folder with;
     const char *name = cli_text(cli, "data");
     int code = log_folder_open(cli, other, &with);
     if (code == CLI_OK) {
-        code = log_verify_folders(cli, f, name != NULL ? name : "the live node", &with, other);
+        code = log_verify_folders(cli, f, name != NULL ? name : "the live node", &with, other, shard);
         log_folder_close(&with);
     }
     return code;
@@ -149,15 +167,19 @@ static int verify_with(struct cli *cli, struct log_folder *f, const char *other)
 static int run_verify(struct cli *cli)
 {
     struct log_folder folder;
+    int64_t shard;
     const char *other = cli_text(cli, "with");
-    if (other != NULL && cli_flag(cli, "checksums")) {
-        return cli_fail(cli, CLI_USAGE, "--with compares states, which --checksums does not make");
+    if ((other != NULL || cli_text(cli, "shard") != NULL) && cli_flag(cli, "checksums")) {
+        return cli_fail(cli, CLI_USAGE, "--with and --shard are about states, which --checksums does not make");
+    }
+    if (!cli_number(cli, "shard", 0, UINT16_MAX, -1, &shard)) {
+        return CLI_USAGE;
     }
     int code = log_source_open(cli, &folder);
     if (code == CLI_OK) {
         code = cli_flag(cli, "checksums") ? verify_checksums(cli, &folder)
-               : other != NULL            ? verify_with(cli, &folder, other)
-                                          : log_verify_folder(cli, &folder);
+               : other != NULL            ? verify_with(cli, &folder, other, shard)
+                                          : log_verify_folder(cli, &folder, shard);
         log_folder_close(&folder);
     }
     return code;
@@ -167,6 +189,7 @@ static const struct cli_option verify_options[] = {
     OPTION_DATA,
     OPTION_NODE,
     {"with", "DIR", "the data folder of another node of the cluster: verified too, and whether both make the same states"},
+    {"shard", "N", "only the state of that shard; the checksums of everything all the same"},
     {"checksums", NULL, "only the checksums: ten times as fast, but entries are not applied and no state is compared"},
 };
 

@@ -1,6 +1,7 @@
 /* snapshot_file.c: a backup file, shard by shard. */
 #include "snapshot_file.h"
 #include "out.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -65,6 +66,7 @@ void snapshot_file_close(struct snapshot_file *f)
     if (f->set != NULL) {
         forget_set(f);
     }
+    progress_end(f->cli);
     store_backup_close(f->reader);
     f->reader = NULL;
     if (f->port.ctx != NULL) {
@@ -125,8 +127,10 @@ int snapshot_file_next(struct snapshot_file *f, struct store_backup_section *ret
         forget_set(f);
     }
     *ret_set = NULL;
+    progress(f->cli, "shards", f->shards_read++, f->info.shard_count);
     int rc = store_backup_section(f->reader, ret);
     if (rc == MUSTER_E_NOT_FOUND) {
+        progress_end(f->cli);
         return f->acted_on <= f->catalog ? CLI_OK : wrong(f, 0, "the catalogue is older than what another shard has acted on");
     }
     if (rc < 0) {

@@ -16,6 +16,7 @@ struct snapshot_file {
     struct pool pool;
     struct group_set *set; /* of the section under way: one shard's at a time is in memory */
     struct arena scratch;
+    int64_t shards_read;
     uint64_t acted_on, catalog; /* the highest index of shard 0 that a state has acted on; shard 0's own */
 };
 /* CLI_OK or an exit code, said. */

@@ -9,7 +9,9 @@ import threading
 import time
 from datetime import datetime, timezone
 
+from faultlib.clock import Clocks
 from faultlib.story import check, check_equal, main, say, until
+from faultlib.terminal import run_on_terminal
 
 GROUP = "orders-app"
 SETTINGS = {"muster.shards": 2, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536, "muster.snapshot.interval.bytes": 65536,
@@ -140,6 +142,82 @@ def under_load(muster, client):
     say("stat, verify, state and grep while commits went on: nothing wrong was seen")
 
 
+def right_after(muster, client):
+    """What was acknowledged is in what any node shows next, whoever leads."""
+    cluster = muster.cluster
+    for n in range(12):
+        client.commit("at-once", {"orders": {0: n}})
+        node = "%s:%d" % cluster.address(n % cluster.nodes + 1)
+        code, said, err = cluster.muster("log", "dump", "--group", "at-once", "--type", "OffsetCommit", "--json", "--bootstrap", node)
+        check(code == 0 and "are not shown" not in err, f"log dump of {node}: {code} {err}")
+        shown = [json.loads(line)["record"]["value"]["offset"] for line in said.splitlines()]
+        check_equal(shown, list(range(n + 1)), f"commits that node {n % cluster.nodes + 1} shows right after the last")
+    say("dump of each node in turn, right after a commit: it is there")
+    compared = muster.json("log", "diff", "--node", 1, "--with-node", 2, live=True)["shards"]
+    check(any(s["same"] > 100 for s in compared) and all(s["different"] == 0 for s in compared), f"diff of two live nodes: {compared}")
+    say("diff of two live nodes: what both have is the same")
+
+
+HOUR = 3600
+
+
+def clock_set_back(muster, client, clocks):
+    """The same time comes twice; by the shard's clock it comes once."""
+    group = "twice"
+    commits = []
+    for n, shift in enumerate((0, 0, -HOUR, -HOUR)):
+        for node in range(1, 4):
+            clocks.step(node, shift)
+        client.commit(group, {"orders": {0: n}})
+        commits.append(time.time() + shift)
+        time.sleep(0.3)
+    entries = [json.loads(line) for line in muster("log", "dump", "--group", group, "--type", "OffsetCommit", "--json", data=1).splitlines()]
+    check_equal([e["record"]["value"]["offset"] for e in entries], [0, 1, 2, 3], "commits in the log")
+    check(entries[2]["wallMs"] < entries[0]["wallMs"] - HOUR * 900, "the step back did not reach the coordinator")
+    readings = [e["shardClockMs"] for e in entries]
+    check(all(0 <= b - a < 60000 for a, b in zip(readings, readings[1:])), f"the shard's clock jumped: {readings}")
+    for where in (["--data", muster.cluster.data(2)], ["--bootstrap", muster.cluster.bootstrap()]):
+        words = ["offsets", "list", group, "--json", *where, "--at"]
+        code, out, err = muster.cluster.muster(*words, text_of((entries[0]["wallMs"] + entries[1]["wallMs"]) / 2000), timeout=60)
+        check(code == 0 and "wall clocks went back" in err and f"clock:{entries[3]['shardClockMs']}" in err, f"a time that was twice: {code} {err}")
+        check_equal(json.loads(out)["groups"][0]["offsets"][0]["currentOffset"], 0, "the offset at a time that was twice")
+        for n, reading in enumerate(readings):
+            code, out, err = muster.cluster.muster(*words, f"clock:{reading}", timeout=60)
+            check(code == 0 and not err, f"at clock:{reading}: {code} {err}")
+            check_equal(json.loads(out)["groups"][0]["offsets"][0]["currentOffset"], n, f"the offset at clock:{reading}")
+    say("wall clocks set back by an hour: a time is said to be there twice; by the shard's clock each commit has its own")
+
+
+def progress(muster, backup):
+    """On a terminal long work shows how far it is, and nothing of that is left; a pipe gets nothing of it."""
+    cluster = muster.cluster
+    folder, copy = cluster.folder / "progress", cluster.folder / "recovered"
+    for old in (folder, copy):
+        shutil.rmtree(old, ignore_errors=True)
+    shutil.copytree(cluster.data(1), copy)
+    data = ["--data", cluster.data(1)]
+    for words, what in ((["log", "verify", *data], "KiB of the log read"),
+                        (["log", "verify", "--checksums", *data], "KiB of the log read"),
+                        (["log", "stat", *data], "KiB of the log looked through"),
+                        (["log", "diff", *data, "--with", cluster.data(2)], "KiB of the log looked through"),
+                        (["log", "state", *data], "snapshots"),
+                        (["log", "dump", "--json", *data], "KiB of the log looked through"),
+                        (["log", "grep", "orders", *data], "KiB of the log looked through"),
+                        (["offsets", "list", GROUP, "--at", "now", *data], "KiB of the log searched"),
+                        (["groups", "history", GROUP, "--at", "now", *data], "KiB of the log searched"),
+                        (["snapshot", "verify", backup], "shards"),
+                        (["snapshot", "restore", backup, "--node-id", "1", "--peers", "1@127.0.0.1:1", "--data", folder], "shards"),
+                        (["cluster", "recover", "--data", copy, "--force-new-cluster"], "snapshots")):
+        code, out, sent = run_on_terminal([cluster.bin / "muster", *words])
+        check_equal(code, 0, f"muster {' '.join(map(str, words))}: {sent[-300:]}: exit status")
+        check(f"{what} [" in sent, f"muster {words[0]} {words[1]}: a terminal was sent {sent!r}, without '{what}'")
+        check("[" not in sent.rsplit("\r\x1b[K", 1)[1], f"muster {words[0]} {words[1]}: left on the terminal: {sent[-200:]!r}")
+        check("\x1b" not in out and "\r" not in out, f"muster {words[0]} {words[1]}: in the pipe: {out[-200:]!r}")
+    _, _, err = cluster.muster("log", "verify", *data)
+    check_equal(err, "", "standard error that is a pipe")
+    say("how far long work is: on a terminal, wiped at the end, and nowhere else")
+
+
 def fingerprint(folder):
     return {p.name: (p.stat().st_mtime_ns, hashlib.sha256(p.read_bytes()).hexdigest()) for p in sorted(folder.iterdir())}
 
@@ -192,8 +270,13 @@ def run(test):
     cluster.restart(1)
     cluster.wait()
     as_it_was(muster, moments[:2])
+    right_after(muster, client)
+    clock_set_back(muster, client, Clocks(cluster, test.bin / "tests/libclock_shift.so"))
+    backup = test.folder / "day.backup"
+    muster("snapshot", "save", backup, "--force", live=True)
     cluster.run("stop")
     untouched(muster, moments)
+    progress(muster, backup)
     damaged_history(muster, test.folder)
 
 

@@ -64,6 +64,8 @@ static int run_verb(struct cli *cli, struct log_folder *f, uint8_t verb, const s
     struct log_moment at = {.given = (filters & 1) != 0,
                             .by_time = (filters & 2) != 0,
                             .index = filters >> 2 & 7,
+                            .by_clock = (filters & 0x22) == 0x20,
+                            .clock_ms = filters,
                             .wall_ms = INT64_C(1800000000000)};
     at.index = at.given ? at.index + 1 : INT64_MAX;
     switch (verb % VERBS) {
@@ -74,9 +76,9 @@ static int run_verb(struct cli *cli, struct log_folder *f, uint8_t verb, const s
     case 3:
         return log_stat_folder(cli, f, filter, 2);
     case 4:
-        return log_diff_folders(cli, f, "one", f, "other", -1);
+        return log_diff_folders(cli, f, "one", f, "other", filter);
     case 5:
-        return log_verify_folder(cli, f);
+        return log_verify_folder(cli, f, filter->shard);
     default:
         return log_state_folder(cli, f, filter, &at);
     }

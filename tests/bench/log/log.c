@@ -202,7 +202,7 @@ static int measure(const char *dir, uint64_t entries)
     store_port_posix_fini(&port);
     began = begin();
     int code = log_folder_open(&cli, dir, &folder);
-    code = code == CLI_OK ? log_verify_folder(&cli, &folder) : code;
+    code = code == CLI_OK ? log_verify_folder(&cli, &folder, -1) : code;
     tell("verify", began, bytes, entries);
     log_folder_close(&folder);
     fclose(cli.out);

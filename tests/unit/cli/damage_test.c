@@ -18,9 +18,9 @@ static int read_folder(struct cli *cli, struct log_folder *f, enum what what)
     case STAT:
         return log_stat_folder(cli, f, &everything, 3);
     case DIFF:
-        return log_diff_folders(cli, f, "one", f, "the same", -1);
+        return log_diff_folders(cli, f, "one", f, "the same", &filter);
     case VERIFY:
-        return log_verify_folder(cli, f);
+        return log_verify_folder(cli, f, -1);
     case STATE:
         return log_state_folder(cli, f, &everything, &(struct log_moment){.index = INT64_MAX});
     default:

@@ -65,7 +65,7 @@ static struct run verify(struct made *m, bool json)
     cli_begin(&cli, &r, json);
     int code = open_folder(&cli, m, &f);
     if (code == CLI_OK) {
-        code = log_verify_folder(&cli, &f);
+        code = log_verify_folder(&cli, &f, -1);
         log_folder_close(&f);
     }
     cli_end(&cli, &r, code);

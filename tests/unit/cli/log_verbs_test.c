@@ -217,6 +217,23 @@ static void the_first_difference_is_shown(void **state)
     r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--shard", "0", NULL);
     assert_int_equal(r.code, CLI_OK);
     run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--to", "4", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--from", "5", "--json", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    json_t *document = json_loads(r.out, 0, NULL);
+    json_t *shard = json_array_get(json_object_get(document, "shards"), 1);
+    assert_int_equal(json_integer_value(json_object_get(shard, "same")), 0);
+    assert_int_equal(json_integer_value(json_object_get(shard, "firstDifference")), 5);
+    json_decref(document);
+    run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--since", "2026-09-21T14:13:21Z", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    run_fini(&r);
+    r = run_cli("log", "diff", "--data", f->dir, "--with", dir, "--with-node", "1", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
     r = run_cli("log", "diff", "--data", f->dir, NULL);
     assert_int_equal(r.code, CLI_USAGE);
     run_fini(&r);
@@ -256,6 +273,55 @@ static void the_first_entry_that_makes_another_state(void **state)
     run_fini(&r);
     made_folder_remove(dir);
     made_fini(&other);
+}
+
+/* What is wrong in another shard is not asked for. */
+static void one_shard_is_verified(void **state)
+{
+    struct made other;
+    char dir[32];
+    (void)state;
+    made_init(&other);
+    made_story(&other);
+    made_snapshot(&other, 6, 4711, 0);
+    made_close(&other);
+    made_folder(&other, dir);
+    struct run r = run_cli("log", "verify", "--data", dir, "--shard", "1", NULL);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", dir, "--shard", "0", "--json", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_array_size(json_object_get(document, "shards")), 1);
+    assert_int_equal(json_integer_value(json_object_get(document, "snapshots")), 0);
+    json_decref(document);
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", dir, "--shard", "2", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "there is no shard 2: the log is of 2"));
+    run_fini(&r);
+    r = run_cli("log", "verify", "--data", dir, "--shard", "0", "--checksums", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
+    made_folder_remove(dir);
+    made_fini(&other);
+}
+
+/* Following ends where it is told to. */
+static void follow_ends(void **state)
+{
+    struct fixture *f = *state;
+    struct run r = run_cli("log", "follow", "--data", f->dir, "--shard", "1", "--from", "3", "--to", "4", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 5);
+    run_fini(&r);
+    r = run_cli("log", "follow", "--data", f->dir, "--from", "1", "--until", "2026-09-22", NULL);
+    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(lines_of(r.out), 11);
+    run_fini(&r);
+    r = run_cli("log", "follow", "--data", f->dir, "--to", "4", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    run_fini(&r);
 }
 
 /* A log that begins with a snapshot of another state: nothing in it is wrong by itself. */
@@ -314,6 +380,74 @@ static void times_as_people_write_them(void **state)
     }
 }
 
+/* The story, and behind it four commits of a second each by the shard's clock; before the third the wall clock was set back by 2.5 s. */
+static void make_jump(struct made *m, char dir[32])
+{
+    static const int32_t after_ms[] = {1000, 3000, 500, 4000};
+    struct made_change e;
+    made_init(m);
+    made_story(m);
+    for (int i = 0; i < 4; i++) {
+        struct offset_commit_key key = {.group = STR("g"), .topic = STR("orders"), .partition = 1};
+        struct offset_commit_value value;
+        wire_init(&wire_offset_commit_value, &value);
+        value.offset = 100 + i;
+        value.metadata = STR("");
+        made_change_init(&e, API_KEY_OFFSET_COMMIT, "commit: of a member", "g", 4 + i);
+        e.v.wall_ms += after_ms[i];
+        e.v.shard_clock_ms = 6000 + 1000 * i;
+        made_change_add(&e, wire_record_encode(RECORD_OFFSET_COMMIT, &key, 4, &value, &m->arena));
+        made_change_write(m, &e, (uint64_t)(MADE_LAST + 1 + i));
+    }
+    made_close(m);
+    made_folder(m, dir);
+}
+
+static void assert_as_of(const char *dir, const char *at, uint64_t index, const char *said)
+{
+    char line[64];
+    struct run r = run_cli("log", "state", "--data", dir, "--shard", "1", "--at", at, NULL);
+    snprintf(line, sizeof(line), "As of entry %d of shard 1, ", (int)index);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, line));
+    if (said == NULL) {
+        assert_string_equal(r.err, "");
+    } else {
+        assert_non_null(strstr(r.err, said));
+    }
+    run_fini(&r);
+}
+
+/* Where a wall clock was set back a time is there twice; by the shard's clock each moment is once. */
+static void a_clock_that_was_set_back(void **state)
+{
+    struct made m;
+    char dir[32];
+    (void)state;
+    make_jump(&m, dir);
+    const char *twice = "shard 1: wall clocks went back, and 2026-09-21T14:13:22.000Z is more than once in the log: taken is the first "
+                        "time, behind entry 9 (clock:6000); the last is entry 11 (clock:8000)\n";
+    assert_as_of(dir, "2026-09-21T14:13:22Z", 9, twice);
+    assert_as_of(dir, "2026-09-21T14:13:23.5Z", 11, NULL);
+    assert_as_of(dir, "2026-09-21T14:13:20.4Z", 8, NULL);
+    assert_as_of(dir, "clock:4999", 2, NULL);
+    assert_as_of(dir, "clock:5000", 8, NULL);
+    assert_as_of(dir, "clock:6999", 9, NULL);
+    assert_as_of(dir, "clock:7000", 10, NULL);
+    assert_as_of(dir, "clock:8999", 11, NULL);
+    assert_as_of(dir, "clock:99999", 12, NULL);
+    struct run r = run_cli("log", "state", "--data", dir, "--at", "clock:7000", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_non_null(strstr(r.err, "each shard has its own entries and clock"));
+    run_fini(&r);
+    r = run_cli("log", "state", "--data", dir, "--shard", "1", "--at", "clock:7s", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_non_null(strstr(r.err, "--at clock:MS takes milliseconds of the shard's clock, a whole number, not '7s'"));
+    run_fini(&r);
+    made_folder_remove(dir);
+    made_fini(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,7 +462,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_difference_is_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(the_first_entry_that_makes_another_state, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wrong_beginning_is_explained, setup, teardown),
+        cmocka_unit_test(one_shard_is_verified),
+        cmocka_unit_test_setup_teardown(follow_ends, setup, teardown),
         cmocka_unit_test(times_as_people_write_them),
+        cmocka_unit_test(a_clock_that_was_set_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
