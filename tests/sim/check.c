@@ -38,6 +38,14 @@ struct sim_check {
     int64_t next_value;
 };
 
+void check_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out)
+{
+    expiry_decided(n, shard, op, out);
+    causes_decided(n, op, out);
+    levels_decided(n, op, out);
+    offices_decided(n, shard, op, out);
+}
+
 static void *grown(void *v, size_t *cap, size_t need, size_t size)
 {
     if (need <= *cap)

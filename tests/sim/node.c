@@ -319,10 +319,7 @@ static void close_connection(void *ctx, uint64_t connection)
 static void decided(void *ctx, uint32_t shard, const struct group_op *op, const struct group_out *out)
 {
     struct sim_node *n = ctx;
-    expiry_decided(n, shard, op, out);
-    causes_decided(n, op, out);
-    levels_decided(n, op, out);
-    offices_decided(n, shard, op, out);
+    check_decided(n, shard, op, out);
     if (op->kind == GROUP_RETENTION && out->records.len > 0) {
         check_group_gone(n->sim, op->group_id);
         streams_gone(n->sim, op->group_id);

@@ -401,6 +401,8 @@ void causes_level(struct sim_node *n); /* it starts */
 void causes_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
 
 /* check.c */
+void check_decided(struct sim_node *n, uint32_t shard, const struct group_op *op,
+                   const struct group_out *out); /* all that look at decisions */
 void check_init(struct sim *sim);
 void check_free(struct sim *sim);
 void check_state_hash(struct sim *sim, uint32_t node, uint32_t shard, uint64_t index, uint64_t hash);
