@@ -70,7 +70,10 @@ def round_of(cluster, client, whose):
     victim = leader if whose == "leader" else next(n for n in cluster.numbers() if n != leader)
     fill(client, 800)
     pid = cluster.pid(victim)
-    check(flip(pid, MARK.encode()) > 0, f"the memory of node {victim} does not have the mark")
+    cluster.pause(victim)  # what moves meanwhile would be missed
+    places = flip(pid, MARK.encode())
+    cluster.resume(victim)
+    check(places > 0, f"the memory of node {victim} does not have the mark")
     begun = time.monotonic()
     while cluster.pid(victim) == pid and time.monotonic() < begun + 60:
         fill(client, 40)
