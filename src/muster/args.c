@@ -3,7 +3,6 @@
 #include "cli.h"
 #include "context.h"
 #include "help.h"
-#include "log.h"
 #include "out.h"
 
 #include <muster/closest.h>
@@ -355,7 +354,7 @@ static int watch(struct cli *cli)
         if (out_is_terminal(cli->out)) {
             fputs("\033[H\033[2J", cli->out);
         } else if (!cli->json) {
-            fprintf(cli->out, "%s%.*s\n", round > 1 ? "\n" : "", STR_ARG(out_time(log_wall_ms(), &cli->arena)));
+            fprintf(cli->out, "%s%.*s\n", round > 1 ? "\n" : "", STR_ARG(out_time(out_now_ms(), &cli->arena)));
         }
         code = cli->command->run(cli);
         arena_rewind(&cli->arena, before);

@@ -323,9 +323,10 @@ static int judge(struct cli *cli, const struct cluster_view *cluster)
     for (int32_t shard = 0; shard < cluster->shard_count; shard++) {
         without += leader_of(cluster, shard) == NULL;
     }
-    return without == 0
-               ? CLI_OK
-               : cli_fail(cli, CLI_FAILED, "%d of %d shards have no leader: their groups are not served", without, cluster->shard_count);
+    return without == 0 ? CLI_OK
+                        : cli_fail(cli, CLI_FAILED, "%d of %.*s %s no leader: their groups are not served", without,
+                                   STR_ARG(out_count((uint64_t)cluster->shard_count, "shard", "shards", &cli->arena)),
+                                   without == 1 ? "has" : "have");
 }
 
 static int run_status(struct cli *cli)

@@ -63,8 +63,9 @@ static void print_formed(struct cli *cli, struct uuid cluster_id, bool already, 
     char id[23];
     uuid_text(cluster_id, id);
     if (!cli->json) {
-        fprintf(cli->out, "%s %s, %u nodes, %u shards\n", already ? "The cluster was formed before:" : "The cluster is formed:", id,
-                config->peer_count, config->shard_count);
+        fprintf(cli->out, "%s %s, %.*s, %.*s\n", already ? "The cluster was formed before:" : "The cluster is formed:", id,
+                STR_ARG(out_count(config->peer_count, "node", "nodes", &cli->arena)),
+                STR_ARG(out_count(config->shard_count, "shard", "shards", &cli->arena)));
         return;
     }
     json_t *document = json_object();

@@ -117,7 +117,8 @@ void log_pattern_free(const struct log_pattern *pattern);
 /* "OffsetCommit group=g topic=t partition=3 : offset=17 ..."; "tombstone" for no value; what is opaque is decoded where it can be. Fields that
  * say nothing (null, empty, -1 by default) and times equal to known_ms are left out. */
 struct str log_record_text(struct record record, int64_t known_ms, struct arena *arena);
-/* {"type":...,"key":...,"value":...} as wire_record_dump, with "decoded" for subscriptions and assignments that parse. */
+/* {"type":...,"key":...,"value":...} as wire_record_dump, with "names" for what the numbers of states and the like mean, and
+ * "decoded" for subscriptions and assignments that parse. */
 void log_record_json(struct record record, struct arena *arena, struct buf *out);
 /* The group a record is of; null: none (catalogue, shard) or it cannot be read. Borrowed from the record or the arena. */
 struct str log_record_group(struct record record, struct arena *arena);

@@ -184,7 +184,8 @@ int log_diff_folders(struct cli *cli, struct log_folder *a, const char *a_name, 
         }
     }
     if (different > 0 && code < CLI_CORRUPT) {
-        code = cli_fail(cli, CLI_FAILED, "%" PRIu64 " entries that both logs have are not the same", different);
+        code = cli_fail(cli, CLI_FAILED, "%.*s that both logs have %s not the same",
+                        STR_ARG(out_count(different, "entry", "entries", &cli->arena)), different == 1 ? "is" : "are");
     }
     side_fini(&sides[0]);
     side_fini(&sides[1]);

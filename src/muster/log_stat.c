@@ -263,8 +263,10 @@ static void print(struct stat *s, const struct store_report *report, int64_t top
         out_json_print(document, s->cli->out);
         return;
     }
-    fprintf(s->cli->out, "%" PRIu64 " segments, %" PRIu64 " batches, %" PRIu64 " snapshots\n\n", report->segments, report->batches,
-            s->snapshots);
+    struct arena *arena = &s->cli->arena;
+    fprintf(s->cli->out, "%.*s, %.*s, %.*s\n\n", STR_ARG(out_count(report->segments, "segment", "segments", arena)),
+            STR_ARG(out_count(report->batches, "batch", "batches", arena)),
+            STR_ARG(out_count(s->snapshots, "snapshot", "snapshots", arena)));
     print_shards(s);
     print_named(s, &s->types, "TYPE", NAMES_MAX);
     print_named(s, &s->groups, "GROUP", top);
@@ -284,7 +286,8 @@ int log_stat_folder(struct cli *cli, struct log_folder *f, const struct log_filt
     print(&s, &f->report, top);
     int code = log_folder_judge(cli, f, scanned);
     if (s.unreadable > 0 && code != CLI_CORRUPT) {
-        code = cli_fail(cli, CLI_CORRUPT, "%" PRIu64 " entries cannot be read by this program", s.unreadable);
+        code = cli_fail(cli, CLI_CORRUPT, "%.*s cannot be read by this program",
+                        STR_ARG(out_count(s.unreadable, "entry", "entries", &cli->arena)));
     }
     named_fini(&s.types);
     named_fini(&s.groups);

@@ -500,6 +500,53 @@ static json_t *decoded_json(struct record record, struct arena *arena)
     }
 }
 
+/* version -1: a key, which has all of its fields. */
+static void add_names(json_t *names, const char *record, const struct wire_type *type, int16_t version, const void *fields)
+{
+    for (uint32_t i = 0; i < type->field_count; i++) {
+        const struct wire_field *field = &type->fields[i];
+        enum shown shown = shown_as(record, field);
+        const void *at = (const uint8_t *)fields + field->offset;
+        bool carried = version < 0 || (version >= field->min_version && version <= field->max_version);
+        if (carried && is_word(shown) && !is_unset(field, shown, at)) {
+            out_json_set(names, field->name, json_string(word_of(shown, *(const int8_t *)at)));
+        }
+    }
+}
+
+/* What the numbers of states, causes and the like mean; NULL: it has none. */
+static json_t *names_json(struct record record, struct arena *arena)
+{
+    struct wire_decoded_record decoded;
+    if (wire_record_decode(record, arena, &decoded) < 0) {
+        return NULL;
+    }
+    json_t *names = json_object();
+    add_names(names, decoded.schema->name, decoded.schema->key->type, -1, decoded.key);
+    if (decoded.value != NULL) {
+        add_names(names, decoded.schema->name, decoded.schema->value->type, decoded.value_version, decoded.value);
+    }
+    if (json_object_size(names) == 0) {
+        json_decref(names);
+        return NULL;
+    }
+    return names;
+}
+
+/* One more member of the object that ends there; takes it. NULL: none. */
+static void add_member(struct buf *out, const char *name, json_t *value)
+{
+    if (value == NULL) {
+        return;
+    }
+    char *text = json_dumps(value, JSON_COMPACT);
+    out->len--; /* the closing brace */
+    MUSTER_CHECK(text != NULL && buf_put(out, ",\"", 2) == 0 && buf_put(out, name, strlen(name)) == 0 && buf_put(out, "\":", 2) == 0 &&
+                 buf_put(out, text, strlen(text)) == 0 && buf_put(out, "}", 1) == 0);
+    free(text);
+    json_decref(value);
+}
+
 void log_record_json(struct record record, struct arena *arena, struct buf *out)
 {
     size_t begin = out->len;
@@ -515,13 +562,6 @@ void log_record_json(struct record record, struct arena *arena, struct buf *out)
         json_decref(raw);
         return;
     }
-    json_t *decoded = decoded_json(record, arena);
-    if (decoded != NULL) {
-        char *text = json_dumps(decoded, JSON_COMPACT);
-        out->len--; /* the closing brace */
-        MUSTER_CHECK(text != NULL && buf_put(out, ",\"decoded\":", 11) == 0 && buf_put(out, text, strlen(text)) == 0 &&
-                     buf_put(out, "}", 1) == 0);
-        free(text);
-        json_decref(decoded);
-    }
+    add_member(out, "names", names_json(record, arena));
+    add_member(out, "decoded", decoded_json(record, arena));
 }

@@ -13,7 +13,8 @@
 static struct str verdict(uint64_t snapshots, uint64_t compared, struct arena *arena)
 {
     if (compared > 0) {
-        return arena_printf(arena, "%" PRIu64 " snapshots; the state agreed with %" PRIu64 " of them", snapshots, compared);
+        return arena_printf(arena, "%.*s; the state agreed with %" PRIu64 " of them",
+                            STR_ARG(out_count(snapshots, "snapshot", "snapshots", arena)), compared);
     }
     return arena_printf(arena,
                         "%s: no state hash was there to compare with. Verified are the checksums, and that every entry can be applied",
@@ -49,7 +50,8 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     }
     if (!cli->json) {
         table_print(&t, cli->out);
-        fprintf(cli->out, "\n%" PRIu64 " batches in %" PRIu64 " segments, %.*s\n", f->report.batches, f->report.segments,
+        fprintf(cli->out, "\n%.*s in %.*s, %.*s\n", STR_ARG(out_count(f->report.batches, "batch", "batches", &cli->arena)),
+                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)),
                 STR_ARG(verdict(snapshots, compared, &cli->arena)));
         json_decref(shards);
         return NULL;
@@ -146,8 +148,10 @@ static int verify_checksums(struct cli *cli, struct log_folder *f)
         out_json_set(document, "snapshots", json_integer((json_int_t)snapshots));
         out_json_print(document, cli->out);
     } else {
-        fprintf(cli->out, "%" PRIu64 " batches in %" PRIu64 " segments, %" PRIu64 " snapshots; the state was not made\n", f->report.batches,
-                f->report.segments, snapshots);
+        fprintf(cli->out, "%.*s in %.*s, %.*s; the state was not made\n",
+                STR_ARG(out_count(f->report.batches, "batch", "batches", &cli->arena)),
+                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)),
+                STR_ARG(out_count(snapshots, "snapshot", "snapshots", &cli->arena)));
     }
     return log_folder_judge(cli, f, scanned);
 }

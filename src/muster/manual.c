@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifndef MUSTER_VERSION
 #error "MUSTER_VERSION is given by the build"
@@ -177,6 +178,10 @@ static int write_page(struct cli *cli, const char *name, const struct cli_comman
 
 static int run_write(struct cli *cli)
 {
+    const char *dir = cli->operands[0];
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
+        return cli_fail(cli, CLI_FAILED, "%s: %s", dir, strerror(errno));
+    }
     int code = write_page(cli, "muster", NULL);
     for (size_t i = 0; i < cli->command_count && code == CLI_OK; i++) {
         const struct cli_command *c = cli->commands[i];
@@ -185,13 +190,13 @@ static int run_write(struct cli *cli)
     return code;
 }
 
-const struct cli_command command_manual_write = {.noun = "manual",
-                                                 .verb = "write",
-                                                 .operands = "DIR",
-                                                 .min_operands = 1,
-                                                 .max_operands = 1,
-                                                 .summary = "Writes the manual pages into a folder: muster.1 and one for each command.",
-                                                 .details =
-                                                     "For a folder man1 of $MANPATH, such as /usr/local/share/man/man1, or to read one:\n\n"
-                                                     "    muster manual write . && man ./muster-offsets-reset.1",
-                                                 .run = run_write};
+const struct cli_command command_manual_write = {
+    .noun = "manual",
+    .verb = "write",
+    .operands = "DIR",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Writes the manual pages into a folder, made where it is not there: muster.1 and one for each command.",
+    .details = "For a folder man1 of $MANPATH, such as /usr/local/share/man/man1, or to read one:\n\n"
+               "    muster manual write . && man ./muster-offsets-reset.1",
+    .run = run_write};

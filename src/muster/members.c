@@ -100,7 +100,8 @@ static void print_table(struct cli *cli, const struct members_view *view)
 static void print_change(struct cli *cli, const struct members_view *view)
 {
     const struct cluster_members_response *r = view->base;
-    fprintf(cli->out, "\n%d shards, feature level %d\n", members_shards(view), r->feature_level);
+    fprintf(cli->out, "\n%.*s, feature level %d\n", STR_ARG(out_count((uint64_t)members_shards(view), "shard", "shards", &cli->arena)),
+            r->feature_level);
     if (r->change_id < 0) {
         return;
     }

@@ -344,7 +344,8 @@ static int rebalance(struct cli *cli, struct client *c, struct members_view *vie
         out_json_set(document, "moved", json_incref(moves));
         out_json_print(document, cli->out);
     } else {
-        fprintf(cli->out, "%d of %d shards were moved.\n", moved, members_shards(view));
+        fprintf(cli->out, "%d of %.*s %s moved.\n", moved,
+                STR_ARG(out_count((uint64_t)members_shards(view), "shard", "shards", &cli->arena)), moved == 1 ? "was" : "were");
     }
     json_decref(moves);
     return failed > 0 ? CLI_FAILED : CLI_OK;

@@ -95,6 +95,11 @@ struct str out_time(int64_t wall_ms, struct arena *arena)
                         tm.tm_sec, (int)ms);
 }
 
+struct str out_count(uint64_t count, const char *one, const char *many, struct arena *arena)
+{
+    return arena_printf(arena, "%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
 int64_t out_now_ms(void)
 {
     struct timespec now;

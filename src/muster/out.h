@@ -20,6 +20,8 @@ int out_width(struct str text);
 /* 2026-11-29T20:01:02.345Z */
 struct str out_time(int64_t wall_ms, struct arena *arena);
 
+/* "1 segment", "2 segments" */
+struct str out_count(uint64_t count, const char *one, const char *many, struct arena *arena);
 /* This machine's clock. */
 int64_t out_now_ms(void);
 /* Within so many columns, with a '…' for what is left out: in the middle of what is one word (ends of ids say more than their beginnings), else at the end. */

@@ -311,7 +311,7 @@ static void status_says_what_is_served(void **state)
     struct fake *f = *state;
     struct run r = run_cli("cluster", "status", "--json", NULL);
     assert_int_equal(r.code, CLI_FAILED);
-    assert_non_null(strstr(r.err, "1 of 2 shards have no leader: their groups are not served"));
+    assert_non_null(strstr(r.err, "1 of 2 shards has no leader: their groups are not served"));
     assert_true(serving(r.out, 0));
     assert_false(serving(r.out, 1));
     run_fini(&r);

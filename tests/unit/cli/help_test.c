@@ -187,6 +187,7 @@ static void every_command_has_a_page(void **state)
     (void)state;
     char path[] = "/tmp/muster-manual-XXXXXX";
     assert_non_null(mkdtemp(path));
+    assert_int_equal(rmdir(path), 0); /* it is made */
     struct run run = run_cli("manual", "write", path, NULL);
     assert_int_equal(run.code, CLI_OK);
     run_fini(&run);
@@ -199,7 +200,7 @@ static void every_command_has_a_page(void **state)
         assert_page(page, cli_commands[i]);
     }
     remove_folder(path);
-    run = run_cli("manual", "write", "/nonexistent", NULL);
+    run = run_cli("manual", "write", "/nonexistent/man1", NULL);
     assert_int_equal(run.code, CLI_FAILED);
     run_fini(&run);
 }
@@ -390,6 +391,12 @@ static void what_only_shows_can_be_watched(void **state)
         run_cli("topics", "list", "--bootstrap-server", "127.0.0.1:1", "--watch", "1", "--times", "2", "--timeout", "50", NULL);
     assert_int_equal(run.code, CLI_UNREACHABLE);
     assert_int_equal(lines_of(run.err), 2);
+    const char *next = strstr(run.out, "\n\n"); /* nothing but the times, since no terminal clears them away */
+    assert_int_equal(strlen(run.out), 2 * strlen("2026-11-29T20:01:02.345Z\n") + 1);
+    assert_true(next != NULL && next[-1] == 'Z' && strchr(run.out, 'T') == run.out + strlen("2026-11-29"));
+    run_fini(&run);
+    run = run_cli("topics", "list", "--bootstrap", "127.0.0.1:1", "--json", "--watch", "1", "--times", "1", "--timeout", "50", NULL);
+    assert_string_equal(run.out, ""); /* documents one after the other, and nothing else */
     run_fini(&run);
     run = run_cli("topics", "delete", "t", "--bootstrap", "127.0.0.1:1", "--watch", "1", NULL);
     assert_int_equal(run.code, CLI_USAGE);

@@ -176,6 +176,13 @@ static void dump_shows_partitions_and_states_in_words(void **state)
     r = run_cli("log", "dump", "--data", s->dir, "--type", "ConsumerGroupMemberMetadata", "--json", NULL);
     assert_int_equal(count_of(r.out, "\"decoded\":{\"range\":{\"version\":1,\"topics\":[\"orders\"]"), 1);
     run_fini(&r);
+    r = run_cli("log", "dump", "--data", s->dir, "--type", "ConsumerGroupCurrentMemberAssignment", "--member", "a", "--json", NULL);
+    assert_true(count_of(r.out, "\"State\":1,") > 0);
+    assert_int_equal(count_of(r.out, "},\"names\":{\"State\":\"UnrevokedPartitions\"}}"), count_of(r.out, "\"State\":1,"));
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", s->dir, "--type", "ConsumerGroupMetadata", "--json", NULL);
+    assert_int_equal(count_of(r.out, "\"names\""), 0); /* it has no such numbers */
+    run_fini(&r);
 }
 
 static void state_shows_the_group_in_front_of_its_records(void **state)

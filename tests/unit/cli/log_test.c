@@ -273,7 +273,7 @@ static void reads_a_real_folder_without_touching_it(void **state)
     run_fini(&r);
     r = run_cli("log", "verify", "--data", dir, "--checksums", NULL);
     assert_int_equal(r.code, CLI_OK);
-    assert_non_null(strstr(r.out, " batches in 1 segments, 0 snapshots; the state was not made"));
+    assert_non_null(strstr(r.out, " batches in 1 segment, 0 snapshots; the state was not made"));
     run_fini(&r);
     r = run_cli("log", "state", "--data", dir, "--at", "2999-01-01", NULL);
     assert_int_equal(r.code, CLI_OK);
@@ -325,7 +325,7 @@ static void verifies_the_state_at_a_snapshot(void **state)
     struct run r = verify(*state, false);
     assert_string_equal(r.err, "");
     assert_int_equal(r.code, CLI_OK);
-    assert_non_null(strstr(r.out, "1 snapshots; the state agreed with 1 of them"));
+    assert_non_null(strstr(r.out, "1 snapshot; the state agreed with 1 of them"));
     run_fini(&r);
 }
 

@@ -156,7 +156,7 @@ static void counts_by_shard_type_group_and_client(void **state)
     struct fixture *f = *state;
     struct run r = run_cli("log", "stat", "--data", f->dir, NULL);
     assert_int_equal(r.code, CLI_OK);
-    assert_non_null(strstr(r.out, "1 segments, "));
+    assert_non_null(strstr(r.out, "1 segment, "));
     assert_non_null(strstr(r.out, "\nOffsetCommit "));
     run_fini(&r);
     r = run_cli("log", "stat", "--data", f->dir, "--json", NULL);
@@ -209,7 +209,7 @@ static void the_first_difference_is_shown(void **state)
     made_folder(&other, dir);
     struct run r = run_cli("log", "diff", "--data", f->dir, "--with", dir, NULL);
     assert_int_equal(r.code, CLI_FAILED);
-    assert_non_null(strstr(r.err, "1 entries that both logs have are not the same"));
+    assert_non_null(strstr(r.err, "1 entry that both logs have is not the same"));
     assert_non_null(strstr(r.out, "shard 1, entry 5 of "));
     assert_int_equal(count_of(r.out, "offset=42"), 1);
     assert_int_equal(count_of(r.out, "offset=99"), 1);

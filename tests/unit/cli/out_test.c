@@ -168,6 +168,13 @@ static void partitions_as_text(void **state)
     assert_json(topic_partitions_json(&a.topics), "[{\"topic\":\"a\",\"partitions\":[0,3]},{\"topic\":\"b\",\"partitions\":[]}]");
 }
 
+static void one_is_singular(void **state)
+{
+    assert_true(str_eq(out_count(0, "batch", "batches", *state), STR("0 batches")));
+    assert_true(str_eq(out_count(1, "batch", "batches", *state), STR("1 batch")));
+    assert_true(str_eq(out_count(2, "batch", "batches", *state), STR("2 batches")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +186,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(subscriptions_of_every_version, setup, teardown),
         cmocka_unit_test_setup_teardown(cut_and_foreign_bytes_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(partitions_as_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_is_singular, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
