@@ -1,7 +1,8 @@
 /* Confirmation rounds: one probe per pair of nodes serves all shards and all requests of the turns before it left.
  *
- * A probe lists the shards this node leads, with its terms. Who answers says for which of them it knows a newer term. When a majority has
- * answered round N without naming a newer term, no other leader had been elected when N left: it would have needed the vote of one of them.
+ * A probe lists the shards this node leads, with its terms. Who answers says for which of them it knows a newer term, and does not count for those from then
+ * on. When a majority has answered round N without naming a newer term, no other leader had been elected when N left: it would have needed the vote of one of
+ * them. A newer term alone deposes nobody here: it may be that of a node which was removed while it stood for election, and which nobody follows.
  * Probes also go out at every heartbeat while anything is led, so that the moment of the last contact with a majority is always known. */
 #include "state.h"
 
@@ -46,6 +47,12 @@ static bool counts(const struct shard *s, uint32_t node)
 #endif
 }
 
+/* Whether the peer at that position is in a term that is newer than this node's. */
+static bool ahead(const struct shard *s, size_t pos)
+{
+    return s->at.named_term[pos] > raft_current_term(&s->raft);
+}
+
 /* The newest round (or stamp) that a majority of the shard's voters has answered, this node counting as answered. The voters are those of its newest
  * configuration: a leader elected elsewhere had a majority of it or of the one before or after, and any two of those have a node in common. */
 static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
@@ -60,7 +67,7 @@ static uint64_t majority_round(const struct shard *s, int64_t *ret_stamp_us)
     }
     for (size_t i = 0; i < core->peer_count; i++) {
         const struct peer *p = &core->peers[i];
-        if (p->self || !counts(s, p->id)) {
+        if (p->self || !counts(s, p->id) || ahead(s, i)) {
             continue;
         }
         size_t at = count++;
@@ -227,8 +234,9 @@ void round_ack(struct replica *core, struct peer *p, const struct message_probe 
     p->healthy = (ack->flags & MESSAGE_HEALTHY) != 0;
     for (uint32_t i = 0; i < ack->count; i++) {
         struct shard *s = ack->list[i].shard < core->shard_count ? &core->shards[ack->list[i].shard] : NULL;
-        if (s != NULL && ack->list[i].term > raft_current_term(&s->raft)) {
-            s->round_first = UINT64_MAX; /* deposed without knowing it yet: nothing is confirmed in this term any more */
+        uint64_t *named = s != NULL ? &s->at.named_term[p - core->peers] : NULL;
+        if (s != NULL && ack->list[i].term > *named) {
+            *named = ack->list[i].term;
         }
     }
 #ifdef MUSTER_FAULT_DUPLICATE_ACK_COUNTS

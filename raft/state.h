@@ -71,6 +71,7 @@ struct shard_positions {
     struct hash_slot reported[NODES_MAX][HASHES_KEPT];
     unsigned reported_next[NODES_MAX];
     struct catch_up catch_up[NODES_MAX];
+    uint64_t named_term[NODES_MAX]; /* newest that its answers to probes said to be newer than this node's */
 };
 
 struct shard {
@@ -118,7 +119,7 @@ struct shard {
     } announced;
 
     /* Rounds. */
-    uint64_t round_first;  /* first round that lists this leadership; UINT64_MAX: a newer term is known */
+    uint64_t round_first;  /* first round that lists this leadership */
     uint64_t round_wanted; /* newest round asked for */
     uint64_t round_confirmed;
 

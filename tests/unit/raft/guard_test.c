@@ -40,16 +40,43 @@ static struct node *a_follower(void)
     return world_node(&w, world_leader(&w, 0)->id % 3 + 1);
 }
 
-static int tell(struct node *to, uint32_t from, const struct raft_message *m)
+static int tell_any(struct node *to, uint32_t from, const struct message *message)
 {
-    struct message message = {.type = MESSAGE_RAFT, .shard = 0, .raft = *m};
     struct buf out;
     buf_init(&out, 0);
-    assert_int_equal(message_encode(&out, &message), 0);
+    assert_int_equal(message_encode(&out, message), 0);
     int rc = core_receive(to->core, from, (struct bytes){out.ptr, (int32_t)out.len}, w.now_us);
     world_flush(&w, to);
     buf_fini(&out);
     return rc;
+}
+
+static int tell(struct node *to, uint32_t from, const struct raft_message *m)
+{
+    const struct message message = {.type = MESSAGE_RAFT, .shard = 0, .raft = *m};
+    return tell_any(to, from, &message);
+}
+
+/* An answer to the newest probe, by which that node has been in this term of the shard. */
+static void name_term(struct node *to, uint32_t from, uint64_t term)
+{
+    struct shard_term named = {0, term};
+    struct message m = {.type = MESSAGE_PROBE_ACK};
+    m.probe.round = to->core->round_next - 1;
+    m.probe.stamp_us = w.now_us;
+    m.probe.flags = MESSAGE_HEALTHY;
+    m.probe.count = 1;
+    m.probe.list = &named;
+    assert_int_equal(tell_any(to, from, &m), 0);
+}
+
+static bool confirms(struct node *n)
+{
+    uint64_t before = n->shards[0].reads;
+    n->shards[0].read_round = 0;
+    world_read(&w, n, 0);
+    world_run(&w, 100 * MS);
+    return n->shards[0].reads > before;
 }
 
 static struct replica_shard_status status_of(const struct node *n)
@@ -245,6 +272,38 @@ static void test_answer_of_a_peer_that_is_no_member(void **state)
     assert_int_equal(status_of(leader).term, term);
 }
 
+/* It was a member, and stood for election before it heard that it is none any more. */
+static void test_newer_term_of_a_peer_that_is_no_member(void **state)
+{
+    struct node *leader = world_leader(&w, 0);
+    uint64_t term = status_of(leader).term;
+    (void)state;
+    world_room(&w, 1);
+    world_join(&w, 4);
+    world_hear_all(&w);
+    name_term(leader, 4, term + 3);
+    assert_true(confirms(leader));
+    assert_true(w.now_us - status_of(leader).contact_us < 150 * MS);
+    assert_int_equal(status_of(leader).term, term);
+}
+
+/* Its answers do not count until the leader is as far; those of the others do. */
+static void test_newer_term_of_a_voter(void **state)
+{
+    struct node *leader = world_leader(&w, 0);
+    uint32_t names = a_follower()->id, other = 6 - leader->id - names;
+    uint64_t term = status_of(leader).term;
+    (void)state;
+    name_term(leader, names, term + 1);
+    assert_true(confirms(leader));
+    world_isolate(&w, other, true);
+    world_run(&w, 5 * MS); /* what was on its way has arrived */
+    assert_false(confirms(leader));
+    assert_ptr_equal(world_leader(&w, 0), leader);
+    world_isolate(&w, other, false);
+    assert_true(confirms(leader));
+}
+
 /* Of a batch whose first part does not fit nothing is taken. */
 static void test_batch_that_does_not_fit(void **state)
 {
@@ -391,6 +450,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_configuration_inside_a_batch, setup, teardown),
         cmocka_unit_test_setup_teardown(test_second_configuration_is_cut_off, setup, teardown),
         cmocka_unit_test_setup_teardown(test_answer_of_a_peer_that_is_no_member, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_newer_term_of_a_peer_that_is_no_member, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_newer_term_of_a_voter, setup, teardown),
         cmocka_unit_test_setup_teardown(test_batch_that_does_not_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_entries_from_below_the_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(test_late_rejection, setup, teardown),

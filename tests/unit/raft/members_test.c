@@ -316,6 +316,29 @@ static void test_a_removed_node_that_does_not_know_disturbs_nobody(void **state)
     assert_int_not_equal(world_leader(&w, 0)->id, gone);
 }
 
+/* It stood for election just before, and is in a newer term than the others, who will not follow it there: reads are confirmed and deadlines run all the same. */
+static void test_a_removed_node_in_a_newer_term_disturbs_nobody(void **state)
+{
+    (void)state;
+    begin(3, 0, 1);
+    struct node *leader = world_leader(&w, 0);
+    uint32_t gone = leader->id == 3 ? 2 : 3;
+    uint64_t term = term_of(leader->id, 0);
+    world_kill(&w, gone);
+    change_all(REPLICA_REMOVE, gone);
+    world_set_term(&w, gone, 0, term + 2);
+    world_restart(&w, gone);
+    load(SECOND); /* the others still talk to it */
+    assert_true(term_of(gone, 0) > term);
+    uint64_t reads = leader->shards[0].reads;
+    load(100 * MS);
+    assert_true(leader->shards[0].reads > reads + 10);
+    struct replica_shard_status status;
+    replica_status(leader->core, 0, &status);
+    assert_int_equal(status.term, term);
+    assert_true(w.now_us - status.contact_us < 150 * MS);
+}
+
 static void test_a_leader_hands_over_and_is_removed_by_the_next(void **state)
 {
     (void)state;
@@ -553,6 +576,7 @@ int main(void)
         TEST(test_one_to_three),
         TEST(test_removed_node_knows_and_disturbs_nobody),
         TEST(test_a_removed_node_that_does_not_know_disturbs_nobody),
+        TEST(test_a_removed_node_in_a_newer_term_disturbs_nobody),
         TEST(test_a_leader_hands_over_and_is_removed_by_the_next),
         TEST(test_a_wiped_node_is_replaced),
         TEST(test_refusals),
