@@ -256,7 +256,7 @@ static void print_json(struct cli *cli, const struct cluster_view *cluster, int3
 
 static void print_nodes(struct cli *cli, const struct cluster_view *cluster)
 {
-    static const char *const headers[] = {"NODE", "ADDRESS", "PEER-ADDRESS", "STATE", "LEADS", "VERSION"};
+    static const char *const headers[] = {"NODE", "ADDRESS", "PEER-ADDRESS|", "STATE", "LEADS", "VERSION"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int i = 0; i < cluster->node_count; i++) {
@@ -291,8 +291,9 @@ static struct str behind_text(struct cli *cli, const struct cluster_view *cluste
 
 static void print_shards(struct cli *cli, const struct cluster_view *cluster)
 {
-    static const char *const headers[] = {"SHARD",    "LEADER", "STATE",   "TERM",    "COMMIT-INDEX", "LOG-FROM",
-                                          "SNAPSHOT", "GROUPS", "MEMBERS", "OFFSETS", "KBYTES",       "BEHIND"};
+    static const char *const headers[] = {"SHARD",         "LEADER",        "STATE",  "TERM|",   "COMMIT-INDEX|COMMIT",
+                                          "LOG-FROM|FROM", "SNAPSHOT|SNAP", "GROUPS", "MEMBERS", "OFFSETS",
+                                          "KBYTES|",       "BEHIND"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int32_t shard = 0; shard < cluster->shard_count; shard++) {

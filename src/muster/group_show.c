@@ -134,7 +134,7 @@ json_t *group_json(const struct group_view *g, const struct offsets_view *offset
 
 static void print_consumer_summary(struct cli *cli, const struct group_view *g)
 {
-    static const char *const headers[] = {"GROUP",    "TYPE",     "STATE",       "EPOCH", "ASSIGNMENT-EPOCH",
+    static const char *const headers[] = {"GROUP",    "TYPE",     "STATE",       "EPOCH", "ASSIGNMENT-EPOCH|ASSIGNED",
                                           "ASSIGNOR", "#MEMBERS", "COORDINATOR", "SHARD"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
@@ -178,9 +178,10 @@ void group_print_summary(struct cli *cli, const struct group_view *g)
 
 static void print_consumer_members(struct cli *cli, const struct group_view *g)
 {
-    static const char *const headers[] = {"GROUP",      "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST",   "CLIENT-ID",
-                                          "PROTOCOL",   "EPOCH",       "TARGET-EPOCH",      "TOPICS", "TOPIC-REGEX",
-                                          "ASSIGNMENT", "TARGET"};
+    static const char *const headers[] = {"GROUP",       "CONSUMER-ID",      "GROUP-INSTANCE-ID|INSTANCE",
+                                          "HOST",        "CLIENT-ID|CLIENT", "PROTOCOL",
+                                          "EPOCH",       "TARGET-EPOCH",     "TOPICS",
+                                          "TOPIC-REGEX", "ASSIGNMENT",       "TARGET"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int i = 0; i < g->member_count; i++) {
@@ -204,7 +205,8 @@ static void print_consumer_members(struct cli *cli, const struct group_view *g)
 
 static void print_classic_members(struct cli *cli, const struct group_view *g)
 {
-    static const char *const headers[] = {"GROUP", "CONSUMER-ID", "GROUP-INSTANCE-ID", "HOST", "CLIENT-ID", "TOPICS", "ASSIGNMENT"};
+    static const char *const headers[] = {"GROUP",  "CONSUMER-ID", "GROUP-INSTANCE-ID|INSTANCE", "HOST", "CLIENT-ID|CLIENT",
+                                          "TOPICS", "ASSIGNMENT"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int i = 0; i < g->member_count; i++) {
@@ -268,8 +270,8 @@ static void add_offset_row(struct table *t, const struct group_view *g, const st
 /* Partitions that are committed or assigned, then the members that have none. */
 void group_print_offsets(struct cli *cli, const struct group_view *g, const struct offsets_view *offsets)
 {
-    static const char *const headers[] = {"GROUP", "TOPIC",       "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET",
-                                          "LAG",   "CONSUMER-ID", "HOST",      "CLIENT-ID",      "LEADER-EPOCH"};
+    static const char *const headers[] = {"GROUP", "TOPIC",       "PARTITION|PART", "CURRENT-OFFSET|CURRENT", "LOG-END-OFFSET|END",
+                                          "LAG",   "CONSUMER-ID", "HOST",           "CLIENT-ID|CLIENT",       "LEADER-EPOCH|EPOCH"};
     struct table t;
     bool epochs = cli_flag(cli, "verbose");
     table_init(&t, &cli->arena, headers, COUNT_OF(headers) - !epochs);

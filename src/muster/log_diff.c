@@ -211,7 +211,7 @@ static int run_diff(struct cli *cli)
 {
     struct log_folder a, b;
     struct log_filter filter;
-    const char *data = cli_text(cli, "data"), *node = cli_text(cli, "node"), *other;
+    const char *data = cli_text(cli, "data"), *node = cli_text(cli, "node"), *other = NULL;
     if (!log_filter_take(cli, &filter)) {
         return CLI_USAGE;
     }

@@ -76,8 +76,8 @@ static void print_json(struct cli *cli, const struct members_view *view)
 
 static void print_table(struct cli *cli, const struct members_view *view)
 {
-    static const char *const headers[] = {"NODE",     "ADDRESS",   "PEER-ADDRESS", "STANDING", "STATE",
-                                          "VOTES-IN", "LEARNS-IN", "LAG",          "VERSION",  "LEVEL"};
+    static const char *const headers[] = {"NODE",           "ADDRESS",          "PEER-ADDRESS|", "STANDING", "STATE",
+                                          "VOTES-IN|VOTES", "LEARNS-IN|LEARNS", "LAG",           "VERSION",  "LEVEL"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int32_t i = 0; i < view->base->members.len; i++) {

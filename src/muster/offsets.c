@@ -84,8 +84,8 @@ static void print_offsets(struct cli *cli, const struct client *c, const struct 
 
 static int run_list(struct cli *cli)
 {
-    static const char *const headers[] = {"GROUP",          "TOPIC", "PARTITION",    "CURRENT-OFFSET",
-                                          "LOG-END-OFFSET", "LAG",   "LEADER-EPOCH", "METADATA"};
+    static const char *const headers[] = {
+        "GROUP", "TOPIC", "PARTITION|PART", "CURRENT-OFFSET|CURRENT", "LOG-END-OFFSET|END", "LAG", "LEADER-EPOCH|EPOCH", "METADATA"};
     struct client c;
     struct table t;
     struct str *names;

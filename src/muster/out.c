@@ -241,25 +241,25 @@ static void measure(const struct table *t, struct column *c)
 /* What stays of times: those of one day go without it, which stands in the header then; those of this year without the year. */
 static void shorten_times(const struct table *t, struct column *c)
 {
-    struct str first = STR_NULL;
+    const char *first = NULL;
     bool day = true, year = true;
     struct str now = out_time(out_now_ms(), t->arena);
     for (int i = c->at; i < t->cell_count; i += t->columns) {
         struct str cell = t->cells[i];
-        if (is_dash(cell)) {
+        if (!is_time(cell)) {
             continue;
         }
-        first = str_is_null(first) ? cell : first;
-        day = day && memcmp(cell.ptr, first.ptr, DATE_LENGTH) == 0;
+        first = first == NULL ? cell.ptr : first;
+        day = day && memcmp(cell.ptr, first, DATE_LENGTH) == 0;
         year = year && memcmp(cell.ptr, now.ptr, YEAR_LENGTH) == 0;
     }
-    if (!day) {
+    if (!day || first == NULL) {
         c->skip = year ? YEAR_LENGTH + 1 : 0;
         return;
     }
     int before = year ? YEAR_LENGTH + 1 : 0;
     c->skip = DATE_LENGTH + 1;
-    c->header = arena_printf(t->arena, "%.*s %.*s", STR_ARG(c->header), DATE_LENGTH - before, first.ptr + before);
+    c->header = arena_printf(t->arena, "%.*s %.*s", STR_ARG(c->header), DATE_LENGTH - before, first + before);
 }
 
 /* How wide the lines are; measures all. */
@@ -273,25 +273,26 @@ static int total_of(const struct table *t, struct column *v, int count)
     return total;
 }
 
-static int remove_columns(struct column *v, int count, bool (*goes)(const struct column *c))
+static int remove_columns(const struct table *t, struct column *v, int count, bool (*goes)(const struct table *t, const struct column *c))
 {
     int left = 0;
     for (int i = 0; i < count; i++) {
-        if (!goes(&v[i])) {
+        if (!goes(t, &v[i])) {
             v[left++] = v[i];
         }
     }
     return left;
 }
 
-static bool says_nothing(const struct column *c)
+static bool says_nothing(const struct table *t, const struct column *c)
 {
+    (void)t;
     return c->nothing;
 }
 
-static bool has_no_name(const struct column *c)
+static bool has_no_name(const struct table *t, const struct column *c)
 {
-    return c->header.len == 0;
+    return header_of(t->headers[c->at], true).len == 0;
 }
 
 /* Takes columns off the widest, one by one, until all fit or none is wider than it has to be. */
@@ -309,7 +310,8 @@ static void narrow(struct column *v, int count, int excess)
     }
 }
 
-/* The columns that are shown within so many, and how wide. What costs least comes first: columns that say nothing, days that all rows share, short names, then texts. */
+/* The columns that are shown within so many, and how wide. What costs least comes first: columns that say nothing, days that all rows share, long names, columns that have no
+ * short one, then texts. */
 static int fit(const struct table *t, struct column *v, int limit)
 {
     int count = t->columns;
@@ -317,7 +319,7 @@ static int fit(const struct table *t, struct column *v, int limit)
     if (limit <= 0 || total <= limit) {
         return count;
     }
-    count = remove_columns(v, count, says_nothing);
+    count = remove_columns(t, v, count, says_nothing);
     total = total_of(t, v, count);
     if (total > limit) {
         for (int i = 0; i < count; i++) {
@@ -329,9 +331,13 @@ static int fit(const struct table *t, struct column *v, int limit)
     }
     if (total > limit) {
         for (int i = 0; i < count; i++) {
-            v[i].header = v[i].skip > 0 ? v[i].header : header_of(t->headers[v[i].at], true);
+            struct str name = header_of(t->headers[v[i].at], true);
+            v[i].header = v[i].skip > 0 || name.len == 0 ? v[i].header : name;
         }
-        count = remove_columns(v, count, has_no_name);
+        total = total_of(t, v, count);
+    }
+    if (total > limit) {
+        count = remove_columns(t, v, count, has_no_name);
         total = total_of(t, v, count);
     }
     narrow(v, count, total - limit);

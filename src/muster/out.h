@@ -28,7 +28,7 @@ int64_t out_now_ms(void);
 struct str out_cut(struct str text, int width, struct arena *arena);
 
 /* Rows are filled cell by cell, left to right. Everything lies in the arena. A header "LONG|SHORT" is the short one where the table is too wide for the terminal;
- * "LONG|" leaves the column out then. */
+ * "LONG|" leaves the column out where that is not enough. */
 struct table {
     struct arena *arena;
     const char *const *headers;

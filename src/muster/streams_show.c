@@ -184,7 +184,7 @@ json_t *streams_json(const struct streams_view *v, const struct offsets_view *of
 
 void streams_print_summary(struct cli *cli, const struct streams_view *v)
 {
-    static const char *const headers[] = {"GROUP",          "TYPE",        "STATE",    "EPOCH",       "ASSIGNMENT-EPOCH",
+    static const char *const headers[] = {"GROUP",          "TYPE",        "STATE",    "EPOCH",       "ASSIGNMENT-EPOCH|ASSIGNED",
                                           "TOPOLOGY-EPOCH", "TOPOLOGY-ID", "#MEMBERS", "COORDINATOR", "SHARD"};
     const struct streams_group_describe_response_described_group *g = v->group;
     struct table t;
@@ -218,8 +218,10 @@ static struct str tasks_text(const task_ids *tasks, struct arena *arena)
 
 void streams_print_members(struct cli *cli, const struct streams_view *v)
 {
-    static const char *const headers[] = {"GROUP", "MEMBER-ID",    "GROUP-INSTANCE-ID", "PROCESS-ID", "HOST",   "CLIENT-ID",
-                                          "EPOCH", "TARGET-EPOCH", "TOPOLOGY-EPOCH",    "ENDPOINT",   "ACTIVE", "STANDBY",
+    static const char *const headers[] = {"GROUP",      "MEMBER-ID",    "GROUP-INSTANCE-ID|INSTANCE",
+                                          "PROCESS-ID", "HOST",         "CLIENT-ID|CLIENT",
+                                          "EPOCH",      "TARGET-EPOCH", "TOPOLOGY-EPOCH",
+                                          "ENDPOINT",   "ACTIVE",       "STANDBY",
                                           "WARMUP"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
@@ -281,7 +283,8 @@ static void add_task_rows(struct table *t, const struct streams_view *v, const m
 void streams_print_tasks(struct cli *cli, const struct streams_view *v)
 {
     static const char *const headers[] = {
-        "GROUP", "TASK", "ROLE", "CHANGE", "MEMBER-ID", "HOST", "CLIENT-ID", "CHANGELOG-OFFSET", "CHANGELOG-END-OFFSET", "LAG"};
+        "GROUP", "TASK", "ROLE", "CHANGE", "MEMBER-ID", "HOST", "CLIENT-ID|CLIENT", "CHANGELOG-OFFSET|OFFSET", "CHANGELOG-END-OFFSET|END",
+        "LAG"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int32_t i = 0; i < v->group->members.len; i++) {
@@ -342,8 +345,8 @@ static const member *owner_of(const struct streams_view *v, struct str id, int32
 
 void streams_print_offsets(struct cli *cli, const struct streams_view *v, const struct offsets_view *offsets)
 {
-    static const char *const headers[] = {"GROUP", "TOPIC",     "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG",
-                                          "TASK",  "MEMBER-ID", "HOST",      "CLIENT-ID",      "LEADER-EPOCH"};
+    static const char *const headers[] = {"GROUP", "TOPIC",     "PARTITION|PART", "CURRENT-OFFSET|CURRENT", "LOG-END-OFFSET|END", "LAG",
+                                          "TASK",  "MEMBER-ID", "HOST",           "CLIENT-ID|CLIENT",       "LEADER-EPOCH|EPOCH"};
     struct table t;
     bool epochs = cli_flag(cli, "verbose");
     table_init(&t, &cli->arena, headers, COUNT_OF(headers) - !epochs);
