@@ -478,8 +478,8 @@ static int read_pasts(struct reset *r, const struct str *groups, int count)
 static int reset_all(struct reset *r)
 {
     struct cli *cli = r->cli;
-    struct str *groups;
-    int count;
+    struct str *groups = NULL;
+    int count = 0;
     int code = groups_of(r, &groups, &count);
     code = code == CLI_OK && is_past(r) ? read_pasts(r, groups, count) : code;
     if (code != CLI_OK) {
