@@ -1,4 +1,4 @@
-/* kafka_names.c: options of kafka-consumer-groups, kafka-topics and kafka-configs that there are not here, and what is there instead. */
+/* kafka_names.c: options of kafka-consumer-groups, kafka-streams-groups, kafka-topics and kafka-configs that there are not here, and what is there instead. */
 #include "help.h"
 
 #include <string.h>
@@ -15,6 +15,10 @@ const struct cli_left_out cli_left_out[] = {
     {NULL, "command-config",
      "there is nothing in a file of client properties that muster could use, its connections are plain; "
      "clusters have names in its own file (muster config list --help)"},
+    {NULL, "input-topic", "--topic TOPIC[:P,P]"},
+    {NULL, "all-input-topics", "--all-topics, of 'muster offsets reset'"},
+    {NULL, "delete-internal-topic", "muster topics delete TOPIC"},
+    {NULL, "delete-all-internal-topics", "muster topics delete TOPIC...; 'muster streams topology GROUP' names them"},
     {"groups", "validate-regex", "a regular expression is checked by the cluster when a member subscribes with it"},
     {"topics", "alter", "partitions are added by kafka-topics.sh --alter, configs are set by 'muster configs set topics TOPIC KEY=VALUE'"},
     {"topics", "topic-id", "topics are named here; 'muster topics list' shows their ids"},
@@ -44,7 +48,6 @@ const struct cli_left_out cli_left_out[] = {
     {"configs", "ip-defaults", "there are no quotas here"},
     {"configs", "client-metrics", "there are no subscriptions of client metrics here"},
     {"configs", "bootstrap-controller", "every node is both: --bootstrap-server"},
-    {"configs", "force", "nothing is asked back"},
 };
 const size_t cli_left_out_count = COUNT_OF(cli_left_out);
 

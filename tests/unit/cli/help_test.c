@@ -248,7 +248,7 @@ static void completion_completes(void **state)
 
 /* ---- Kafka's names ---- */
 
-/* What `--help` of Apache Kafka's tools lists. */
+/* What `--help` of Apache Kafka 4.4.0's tools lists. */
 static const struct {
     const char *nouns[3], *options;
 } kafka_tools[] = {
@@ -257,13 +257,17 @@ static const struct {
      "group "
      "help list members offsets reset-offsets shift-by state timeout to-current to-datetime to-earliest to-latest to-offset topic type "
      "validate-regex verbose version"},
+    {{"streams", "groups", "offsets"},
+     "all-groups all-input-topics bootstrap-server by-duration command-config delete delete-all-internal-topics delete-internal-topic "
+     "delete-offsets describe dry-run execute export from-file group help input-topic list members offsets reset-offsets shift-by state "
+     "timeout to-current to-datetime to-earliest to-latest to-offset topology verbose version"},
     {{"topics"},
      "alter at-min-isr-partitions bootstrap-server command-config config create delete delete-config describe exclude-internal help "
      "if-exists if-not-exists list partition-size-limit-per-response partitions replica-assignment replication-factor topic topic-id "
      "topics-with-overrides unavailable-partitions under-min-isr-partitions under-replicated-partitions version"},
     {{"configs"},
      "add-config add-config-file all alter bootstrap-controller bootstrap-server broker broker-defaults broker-logger client "
-     "client-defaults client-metrics command-config delete-config describe entity-default entity-name entity-type force group help ip "
+     "client-defaults client-metrics command-config delete-config describe entity-default entity-name entity-type group help ip "
      "ip-defaults topic user user-defaults version"},
 };
 
