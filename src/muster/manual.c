@@ -136,7 +136,9 @@ void manual_overview(FILE *to, const struct cli_command *const *commands, size_t
           ".SH SYNOPSIS\n\\fBmuster\\fR \\fINOUN VERB\\fR [operands] [options]\n"
           ".SH DESCRIPTION\nGroup, topic and offset commands work with any Kafka cluster. Each command has a page of its own, "
           "muster\\-NOUN\\-VERB, "
-          "and \\fB\\-\\-help\\fR.\n",
+          "and \\fB\\-\\-help\\fR; \\fBmuster help\\fR \\fINOUN\\fR lists those of a noun. Options of every command stand before "
+          "the noun, too. "
+          "Groups and topics are operands; Kafka's options for them are understood.\n",
           to);
     for (size_t n = 0; n < cli_noun_count; n++) {
         fprintf(to, ".SS \"muster %s: %s\"\n", cli_nouns[n].noun, cli_nouns[n].summary);
