@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Into the walk over a structure's fields: the compiler would make calls of them, and a record of the log took 90 ns instead of 70. */
+#define INLINE static inline __attribute__((always_inline))
+
 struct decoder {
     struct reader in;
     struct arena *arena;
@@ -16,7 +19,7 @@ struct decoder {
 static int decode_fields(struct decoder *d, const struct wire_type *type, void *dst);
 
 /* Bytes on the wire of a number or UUID; 0 for the kinds with a length in front. */
-static size_t fixed_size(uint8_t kind)
+INLINE size_t fixed_size(uint8_t kind)
 {
     switch (kind) {
     case WIRE_BOOL:
@@ -68,7 +71,7 @@ static size_t least_type_size(const struct decoder *d, const struct wire_type *t
     return size > 0 ? size : 1;
 }
 
-static int decode_fixed(struct decoder *d, uint8_t kind, void *dst)
+INLINE int decode_fixed(struct decoder *d, uint8_t kind, void *dst)
 {
     size_t size = fixed_size(kind);
     const uint8_t *at = d->in.at;
@@ -99,7 +102,7 @@ static int decode_fixed(struct decoder *d, uint8_t kind, void *dst)
 }
 
 /* A length or count in the form of the version; -1 is null and only then allowed. */
-static int decode_length(struct decoder *d, bool wide, bool nullable, int32_t *ret)
+INLINE int decode_length(struct decoder *d, bool wide, bool nullable, int32_t *ret)
 {
     int32_t len;
     int rc;
@@ -127,7 +130,7 @@ static int decode_length(struct decoder *d, bool wide, bool nullable, int32_t *r
     return MUSTER_E_OK;
 }
 
-static int decode_string(struct decoder *d, bool nullable, struct str *dst)
+INLINE int decode_string(struct decoder *d, bool nullable, struct str *dst)
 {
     int32_t len;
     int rc = decode_length(d, false, nullable, &len);
@@ -238,7 +241,7 @@ static int decode_array(struct decoder *d, const struct wire_field *field, struc
     return rc;
 }
 
-static int decode_value(struct decoder *d, const struct wire_field *field, void *dst)
+INLINE int decode_value(struct decoder *d, const struct wire_field *field, void *dst)
 {
     switch (field->kind) {
     case WIRE_STRING:

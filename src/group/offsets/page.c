@@ -15,6 +15,7 @@ enum {
     NULL_METADATA = 16
 };
 enum { EXCHANGE_BYTES = 512 }; /* two offsets with short metadata */
+enum { PAGE_STEP_BYTES = 32 };
 
 /* ---- writing --------------------------------------------------------------------------------------------------------------- */
 
@@ -95,9 +96,11 @@ static size_t pack_all(uint8_t *to, size_t room, const struct offset *all, int32
     return k.size;
 }
 
-static size_t page_bytes(uint32_t size)
+/* In steps, so that a page which is filled one offset after the other is not moved for each of them. They are every other one of the allocator's, which has 8 bytes
+ * of its own beside what it gives. */
+static size_t page_bytes(size_t size)
 {
-    return offsetof(struct offset_page, data) + size;
+    return (offsetof(struct offset_page, data) + size - 8 + PAGE_STEP_BYTES - 1) / PAGE_STEP_BYTES * PAGE_STEP_BYTES + 8;
 }
 
 void page_pack(struct pool *pool, struct offset_page **page, struct topic_name *topic, const struct offset *all, int32_t len)
@@ -105,7 +108,7 @@ void page_pack(struct pool *pool, struct offset_page **page, struct topic_name *
     MUSTER_CHECK(len > 0 && len <= OFFSET_PAGE_PLACES);
     size_t size = pack_all(NULL, 0, all, len);
     MUSTER_CHECK(size <= UINT32_MAX);
-    struct offset_page *p = pool_get(pool, page_bytes((uint32_t)size));
+    struct offset_page *p = pool_get(pool, page_bytes(size));
     p->topic = topic;
     p->first = page_first(all[0].partition);
     p->size = (uint32_t)size;
@@ -241,18 +244,19 @@ static void exchange(struct pool *pool, struct offset_page **page, const uint8_t
 {
     struct offset_page *old = *page, *p = old;
     size_t before = (size_t)(from - old->data), behind = old->size - (size_t)(to - old->data);
-    if (behind == 0 && before + len > old->size) { /* mostly the state's youngest piece of memory, which grows where it is */
-        p = pool_resize(pool, old, page_bytes(old->size), page_bytes((uint32_t)(before + len)));
-        p->size = (uint32_t)(before + len);
-        *page = p;
-    } else if (before + len + behind != old->size) {
-        p = pool_get(pool, page_bytes((uint32_t)(before + len + behind)));
-        memcpy(p, old, page_bytes((uint32_t)before)); /* not as a structure, which may be longer than a page of few bytes */
-        p->size = (uint32_t)(before + len + behind);
+    size_t size = before + len + behind;
+    if (page_bytes(size) == page_bytes(old->size)) {
+        memmove(p->data + before + len, to, behind);
+    } else if (behind == 0) { /* mostly the state's youngest piece of memory, which grows where it is */
+        p = pool_resize(pool, old, page_bytes(old->size), page_bytes(size));
+    } else {
+        p = pool_get(pool, page_bytes(size));
+        memcpy(p, old, offsetof(struct offset_page, data) + before); /* not as a structure, which may be longer than a page of few bytes */
         memcpy(p->data + before + len, to, behind);
         page_free(pool, old);
-        *page = p;
     }
+    p->size = (uint32_t)size;
+    *page = p;
     memcpy(p->data + before, bytes, len);
 }
 

@@ -1,7 +1,7 @@
 /* page.h: offsets, packed. A page has those of one topic whose partitions lie in one range of sixteen, in order; it is written anew when one of them changes.
  *
  * A million offsets are what a coordinator of many groups is made of. As a tree node each took 136 bytes; packed, one that was committed with its neighbours takes
- * about ten, and the page forty. What a page looks like follows from what is in it alone, so what the state takes is the same on every node, whatever way it came there. */
+ * about ten, and the page forty, with room for one or two more. What a page looks like follows from what is in it alone, so what the state takes is the same on every node, whatever way it came there. */
 #ifndef MUSTER_GROUP_OFFSETS_PAGE_H
 #define MUSTER_GROUP_OFFSETS_PAGE_H
 
