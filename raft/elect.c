@@ -12,7 +12,8 @@ enum {
     VOTED_WAIT_US = 120000, /* another one stands already: give it time */
     RETRY_US = 5000,        /* own entries still on their way to the disk */
     DISRUPTING_TRIES = 2,   /* then back to asking politely, which costs no terms */
-    GREETING_MS = 10        /* a node that has just been reached dials back before it can answer */
+    GREETING_MS = 10,       /* a node that has just been reached dials back before it can answer */
+    HOME_MS = 100           /* the node that a shard prefers may be starting as well, a little later */
 };
 
 static unsigned rank_in(const struct shard *s, uint32_t leader, unsigned *ret_count)
@@ -106,19 +107,24 @@ static void hasten(struct shard *s, unsigned wait_ms)
     *timeout = *timeout < soon ? *timeout : soon;
 }
 
+static bool reached(const struct replica *core, uint32_t node)
+{
+    const struct peer *p = peer_const(core, node);
+    return p != NULL && (p->self || p->connected);
+}
+
 /* While a cluster starts, those that are up cannot do anything until they are a majority, and ask more and more rarely. */
 void elect_connected(struct replica *core)
 {
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
         uint32_t voters[NODES_MAX];
-        size_t voter_count = shard_voters(s, voters), reached = 0;
+        size_t voter_count = shard_voters(s, voters), reached_count = 0;
         for (size_t k = 0; k < voter_count; k++) {
-            const struct peer *p = peer_const(core, voters[k]);
-            reached += p != NULL && (p->self || p->connected);
+            reached_count += reached(core, voters[k]);
         }
-        if (reached > voter_count / 2) {
-            hasten(s, GREETING_MS);
+        if (reached_count > voter_count / 2) {
+            hasten(s, reached(core, voters[s->id % voter_count]) ? GREETING_MS : HOME_MS);
         }
     }
 }
