@@ -256,6 +256,35 @@ static void test_hint_trims_an_idle_shard(void **state)
     world_fini(&w);
 }
 
+/* The records are not those that were frozen: no snapshot is made of them, the log stays, and after a while it is tried again. */
+static void test_snapshot_of_a_changed_state_is_abandoned(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 9, 1);
+    struct node *n = world_node(&w, follower(&w, 0));
+    n->freeze_broken = true;
+    load(&w, 400);
+    struct replica_shard_status status;
+    replica_status(n->core, 0, &status);
+    assert_int_equal(stats_of(&w, n->id).snapshots_taken, 0);
+    assert_int_equal(status.snapshot_index, 0);
+    assert_int_equal(n->trim_count, 0);
+    assert_false(n->shards[0].frozen);
+    assert_string_equal(n->fatal, "");
+    assert_true(stats_of(&w, n->id).replay_bytes > RETAIN);
+    n->freeze_broken = false;
+    world_run(&w, 5 * SECOND);
+    assert_int_equal(stats_of(&w, n->id).snapshots_taken, 0);
+    world_run(&w, 6 * SECOND);
+    assert_int_equal(stats_of(&w, n->id).snapshots_taken, 1);
+    assert_true(n->trim_count > 0);
+    world_kill(&w, n->id);
+    world_restart(&w, n->id);
+    assert_true(world_even(&w, 3 * SECOND));
+    world_fini(&w);
+}
+
 int main(void)
 {
     log_set(NULL, NULL, LOG_ERROR + 1);
@@ -269,6 +298,7 @@ int main(void)
         cmocka_unit_test(test_transfer_of_a_snapshot_is_resumed),
         cmocka_unit_test(test_sender_dies),
         cmocka_unit_test(test_hint_trims_an_idle_shard),
+        cmocka_unit_test(test_snapshot_of_a_changed_state_is_abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,7 +255,7 @@ static void on_snapshot_next(void *ctx, uint32_t shard, size_t budget, struct by
     }
     put_le64(data, s->frozen_hash);
     put_le64(data + 8, s->frozen_commands);
-    *ret = (struct bytes){data, s->frozen_given ? 0 : (int32_t)size};
+    *ret = (struct bytes){data, n->freeze_broken ? -1 : s->frozen_given ? 0 : (int32_t)size};
     s->frozen_given = true;
 }
 

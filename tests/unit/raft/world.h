@@ -49,6 +49,7 @@ struct node {
     int force_result;       /* what the disk answers instead of 0 */
     struct world_job *jobs;
     bool jobs_wait;        /* snapshots come to no end */
+    bool freeze_broken;    /* the state is not what was frozen */
     struct packet *socket; /* while paused */
     char fatal[512];
     unsigned life;
