@@ -2,13 +2,19 @@
  *
  * The receiver drives: it is offered a snapshot, says from which byte it wants it, and asks for the next run when the last is on disk, so a broken
  * connection or a lost message costs only the run in flight; a receiver that restarts begins anew, since nothing it had was synced. When the file is complete and every checksum holds, the library is given
- * its InstallSnapshot; if it agrees, the state is replaced, the log names the snapshot, and the library hears that it is done. */
+ * its InstallSnapshot; if it agrees, the state is replaced, the log names the snapshot, and the library hears that it is done.
+ *
+ * A state that went wrong between log and memory looks whole, and whoever is given it is wrong, too: two of three, a majority. So a snapshot is offered
+ * when a majority of the voters was seen to have the same hash at its index (divergence.c), and not at all while one of them has another. If they
+ * have forgotten what they had there, a new snapshot is taken. Where nobody is there to ask it is sent after a moment: else the shard would have no majority. */
 #include "state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ASK_AGAIN_US = 1000000, IDLE_US = 3000000, GIVE_UP_US = 30000000 };
+/* Comparing before sending: how often the others are asked, when another snapshot is taken that they can say something of, when it is sent all the same. */
+enum { COMPARE_AGAIN_US = 200000, RENEW_US = 500000, COMPARE_US = 1000000, RENEWED_US = 10000000 };
 
 /* ---- the sender ------------------------------------------------------------------------------------------------------------ */
 
@@ -22,7 +28,9 @@ struct sending {
     struct store_snapshot_meta meta;
     uint64_t file_bytes;
     bool busy, closing, offer_again;
-    int64_t active_us; /* when it was last asked for something */
+    bool compared, renewed;      /* it may be offered; another one was asked for */
+    int64_t opened_us, asked_us; /* when it was opened, and when the others were last asked for their hash */
+    int64_t active_us;           /* when it was last asked for something */
     int64_t offered_us;
     uint64_t offset;
     uint8_t *chunk;
@@ -99,6 +107,60 @@ static void send_chunk(struct sending *x)
     core_post(core, NULL, x->node, CORE_BULK, &m);
 }
 
+/* There is a newer snapshot, of which the others may know more. */
+static void reopen(struct sending *x)
+{
+    store_snapshot_close(x->reader);
+    x->reader = NULL;
+    x->file_bytes = 0;
+    x->min_index = x->shard->snapshot_index;
+    x->busy = true;
+    job_start(x->shard->core, &x->job);
+}
+
+/* Nobody says whether the snapshot is right. */
+static void wait_for_answers(struct sending *x)
+{
+    struct shard *s = x->shard;
+    struct replica *core = s->core;
+    int64_t waited_us = core->now_us - x->opened_us;
+    bool disputed = hash_disputed(s, x->meta.index, x->meta.state_hash);
+    bool renewing = x->renewed && (s->snapshot_renew || snapshot_under_way(s)) && waited_us < RENEWED_US;
+    if (s->snapshot_index > x->meta.index) {
+        reopen(x);
+    } else if (waited_us >= RENEW_US && !x->renewed && s->applied > x->meta.index && hash_comparable(s, x->node)) {
+        x->renewed = true;
+        s->snapshot_renew = true;
+    } else if (waited_us >= COMPARE_US && !renewing && !disputed) {
+        log_event(LOG_WARN, "snapshot_not_compared", "node=%u shard=%u to=%u index=%llu hash=%016llx", core->self, s->id, x->node,
+                  (unsigned long long)x->meta.index, (unsigned long long)x->meta.state_hash);
+        core->stats.snapshots_uncompared++;
+        x->compared = true;
+    }
+    x->active_us = disputed ? x->active_us : core->now_us;
+}
+
+static void offer_compared(struct sending *x)
+{
+    struct shard *s = x->shard;
+    struct replica *core = s->core;
+#ifdef MUSTER_FAULT_SEND_UNCOMPARED_SNAPSHOT
+    x->compared = true;
+#endif
+    x->compared = x->compared || hash_agreed(s, x->meta.index, x->meta.state_hash);
+    if (!x->compared && core->now_us - x->asked_us >= COMPARE_AGAIN_US) {
+        x->asked_us = core->now_us;
+        hash_ask(s, x->meta.index, x->meta.state_hash);
+        x->compared = hash_agreed(s, x->meta.index, x->meta.state_hash);
+    }
+    if (!x->compared && !core->broken) {
+        wait_for_answers(x);
+    }
+    if (x->compared && !core->broken) {
+        send_offer(x);
+    }
+}
+
 static void sending_done(struct core_job *job)
 {
     struct sending *x = CONTAINER_OF(job, struct sending, job);
@@ -114,7 +176,8 @@ static void sending_done(struct core_job *job)
     }
     if (x->file_bytes == 0) {
         x->file_bytes = store_snapshot_file_bytes(x->reader);
-        send_offer(x);
+        x->opened_us = core->now_us;
+        offer_compared(x);
     } else {
         send_chunk(x);
     }
@@ -134,7 +197,7 @@ void install_offer(struct shard *s, uint32_t node)
     }
     if (x != NULL) {
         int64_t quiet_us = core->now_us - (x->active_us > x->offered_us ? x->active_us : x->offered_us);
-        if (!x->busy && (x->offer_again || quiet_us > ASK_AGAIN_US)) {
+        if (!x->busy && x->compared && (x->offer_again || quiet_us > ASK_AGAIN_US)) {
             send_offer(x); /* the library asks at every heartbeat; the first offer may have been lost */
         }
         return;
@@ -150,6 +213,7 @@ void install_offer(struct shard *s, uint32_t node)
     x->job.done = sending_done;
     x->busy = true;
     x->active_us = core->now_us;
+    x->asked_us = core->now_us - COMPARE_AGAIN_US;
     x->next = core->sendings;
     core->sendings = x;
     job_start(core, &x->job);
@@ -194,7 +258,7 @@ void install_connected(struct replica *core, uint32_t node)
 static void sending_wanted(struct shard *s, uint32_t node, const struct message_snapshot *want)
 {
     struct sending *x = sending_find(s->core, s, node);
-    if (x == NULL || x->busy || x->closing || x->file_bytes == 0 || want->index != x->meta.index || want->offset >= x->file_bytes) {
+    if (x == NULL || x->busy || x->closing || !x->compared || want->index != x->meta.index || want->offset >= x->file_bytes) {
         return;
     }
     x->active_us = s->core->now_us;
@@ -545,6 +609,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     struct replica *core = s->core;
     struct receiving *x = s->receiving;
     MUSTER_CHECK(x != NULL && s->installing && x->index == mark->index);
+    uint64_t state_hash = x->meta.state_hash;
     struct raft_event event = {.type = RAFT_PERSISTED_SNAPSHOT};
     event.persisted_snapshot.metadata = x->library;
     event.persisted_snapshot.last = true;
@@ -563,6 +628,7 @@ void install_marked(struct shard *s, const struct mark *mark)
     members_applied(s, s->config_index, (struct bytes){s->config.ptr, (int32_t)s->config.len});
     s->disk_trim = mark->trim;
     core->host.trim(core->host.ctx, s->id, mark->trim);
+    hash_snapshot(s, mark->index, state_hash);
 }
 
 /* ---- both --------------------------------------------------------------------------------------------------------------------- */
@@ -592,8 +658,13 @@ void install_tick(struct replica *core)
 {
     for (struct sending *x = core->sendings, *next; x != NULL; x = next) {
         next = x->next;
-        if (!x->busy && (core->now_us - x->active_us > GIVE_UP_US || !shard_leads(x->shard))) {
+        if (x->busy) {
+            continue;
+        }
+        if (core->now_us - x->active_us > GIVE_UP_US || !shard_leads(x->shard)) {
             sending_free(x);
+        } else if (!x->compared) {
+            offer_compared(x);
         }
     }
     for (uint32_t i = 0; i < core->shard_count; i++) {

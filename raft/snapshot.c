@@ -137,13 +137,20 @@ static void take(struct shard *s)
     t->meta.config = (struct bytes){t->config.ptr, (int32_t)t->config.len};
     t->bytes = s->applied_bytes;
     core->taking = t;
+    s->snapshot_renew = false;
     core->events.snapshot_begin(core->events.ctx, s->id, &t->meta.state_hash);
     taking_next(t, TAKING_CREATE);
+    hash_snapshot(s, t->meta.index, t->meta.state_hash);
 }
 
 static bool mark_pending(const struct shard *s)
 {
     return s->mark_wanted || s->mark_writing;
+}
+
+bool snapshot_under_way(const struct shard *s)
+{
+    return mark_pending(s) || (s->core->taking != NULL && s->core->taking->shard == s);
 }
 
 /* Something new to save, and nothing else going on with this shard's snapshots. */
@@ -167,16 +174,17 @@ static void tell_library(struct shard *s)
     shard_step(s, &event);
 }
 
-/* One that nothing but the log makes worth it: a hint, or a member that lacks what is on disk only. false: the shard needs none, or cannot have one now. */
+/* One that bytes do not make worth it: a hint, a member that lacks what is on disk only, or one to compare. false: the shard needs none, or cannot have one now. */
 static bool take_asked(struct shard *s)
 {
     if (s->outrun && !mark_pending(s) && !s->installing && s->snapshot_index + 1 >= s->log.first) {
         tell_library(s); /* the newest one does for it */
     }
-    if ((s->snapshot_hint || s->outrun) && may_take(s)) {
+    if ((s->snapshot_hint || s->outrun || s->snapshot_renew) && may_take(s)) {
         take(s);
         return true;
     }
+    s->snapshot_renew = s->snapshot_renew && s->applied > s->snapshot_index;
     if (s->snapshot_hint && s->applied == s->snapshot_index && s->applied > 0 && !mark_pending(s) && !s->installing) {
         s->snapshot_hint = false; /* nothing new, only the tail that the log kept */
         want_mark(s, s->snapshot_index, s->snapshot_term, false);
@@ -307,6 +315,8 @@ int snapshot_restore(struct shard *s, char *ret_text)
     if (rc != 0) {
         snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)meta.index,
                  muster_strerror(rc));
+        return rc;
     }
-    return rc;
+    hash_snapshot(s, meta.index, meta.state_hash);
+    return 0;
 }

@@ -10,7 +10,7 @@
 #error "raft_step is not a stable interface: this driver is written for libraft 0.22.1"
 #endif
 
-enum { NODES_MAX = 32, HASHES_KEPT = 4 };
+enum { NODES_MAX = 32, HASHES_KEPT = 8, HASHES_RECENT = 256 };
 
 struct peer {
     uint32_t id;
@@ -66,10 +66,29 @@ struct hash_slot {
     bool known;
 };
 
+/* The state's hash behind each of the newest entries, for who asks about one of them. */
+struct recent_hashes {
+    uint64_t first, last; /* last 0: none */
+    uint64_t hash[HASHES_RECENT];
+};
+
+/* The newest index at which a peer was answered. */
+struct hash_answer {
+    uint64_t index;
+    int64_t at_us;
+};
+
+/* A snapshot, and whether a majority of the voters was seen to have the same hash at its index. */
+struct compared_snapshot {
+    uint64_t index, hash;
+    bool agreed;
+};
+
 /* What a shard keeps for each peer, by the peer's position. */
 struct shard_positions {
     struct hash_slot reported[NODES_MAX][HASHES_KEPT];
     unsigned reported_next[NODES_MAX];
+    struct hash_answer answered[NODES_MAX];
     struct catch_up catch_up[NODES_MAX];
     uint64_t named_term[NODES_MAX]; /* newest that its answers to probes said to be newer than this node's */
 };
@@ -141,11 +160,16 @@ struct shard {
     uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; of these what the newest snapshot holds */
     uint64_t disk_trim;                     /* the log on disk begins behind this entry */
     bool snapshot_hint;
+    bool snapshot_renew;         /* nobody can say any more whether the newest one is right: another is to be taken */
     struct receiving *receiving; /* a snapshot that arrives or is being restored */
 
     struct hash_slot hashes[HASHES_KEPT]; /* own, newest at hash_next - 1 */
     unsigned hash_next;
-    bool in_doubt; /* the newest comparison found another hash, and not yet a majority with this node's */
+    bool in_doubt;       /* a comparison found another hash, and none since a majority with this node's */
+    uint64_t doubt_told; /* the index at which that was last logged */
+    struct recent_hashes recent;
+    uint64_t newest_reported;             /* by any node */
+    struct compared_snapshot compared[2]; /* the newest of this node */
     struct shard_positions at;
 };
 
@@ -308,6 +332,7 @@ void snapshot_marked(struct shard *s, const struct mark *mark); /* the log names
 int snapshot_restore(struct shard *s, char *ret_text);          /* at start, blocking */
 void snapshot_abort(struct replica *core);
 void snapshot_forget_job(struct replica *core);
+bool snapshot_under_way(const struct shard *s);
 bool snapshot_busy(struct shard *s); /* a snapshot of this shard is being written; if so it is cancelled */
 int config_decode(struct bytes data, struct raft_configuration *ret);
 void install_offer(struct shard *s, uint32_t node);
@@ -325,5 +350,11 @@ void install_close(struct replica *core);
 void hash_applied(struct shard *s);
 void hash_reported(struct shard *s, size_t from_pos, uint64_t index, uint64_t hash);
 void hash_connected(struct replica *core, uint32_t node);
+void hash_snapshot(struct shard *s, uint64_t index,
+                   uint64_t hash); /* this node has, or begins, a snapshot of this state: how do others see it? */
+void hash_ask(struct shard *s, uint64_t index, uint64_t hash);            /* once more */
+bool hash_agreed(struct shard *s, uint64_t index, uint64_t hash);         /* a snapshot's state is that of a majority */
+bool hash_disputed(const struct shard *s, uint64_t index, uint64_t hash); /* a voter that is connected has told another */
+bool hash_comparable(const struct shard *s, uint32_t without); /* voters to make a majority are connected, that node not counted */
 
 #endif

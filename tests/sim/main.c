@@ -34,6 +34,7 @@ static const struct {
     {"memory_flips", 30, true},
     {"memory_flips_leader", 5, true},
     {"diverged_found", 10, true},
+    {"wrong_snapshots", 4, true},
     {"refused_starts", 30, true},
     {"replaced", 40, true},
     {"levels_raised", 5, false},

@@ -1,5 +1,5 @@
 /* Memory that changes by itself: what one node applies is not what it has written, by one bit. Nobody who reads offsets sees it; the state's hash does, and
- * the node that is wrong stops, its leader's office or not, before it hands its state to anybody. It is replaced: its snapshots may have it, too. */
+ * the node that is wrong stops, its leader's office or not, before it hands its state to anybody, in a snapshot say. It is replaced: its snapshots may have it, too. */
 #include <string.h>
 
 #include "world.h"
@@ -23,6 +23,7 @@ void memory_fault(struct sim *sim)
     for (uint32_t id = 1; id <= sim->options.nodes; id++)
         sound = sound && sim->nodes[id].alive && !sim->nodes[id].joining;
     n->diverges_next = n->diverges_next || sound;
+    n->diverges_before_snapshot = sim_chance(sim, 500000);
 }
 
 /* The committed leader epoch of the first offset that the entry commits; NULL: it commits none. */
@@ -39,11 +40,39 @@ static const uint8_t *place_in(struct bytes entry, struct arena *arena)
     return NULL;
 }
 
+/* It leads, and somebody lacks what its log has no more. */
+static bool gives_snapshot(const struct sim_node *n, uint32_t shard)
+{
+    struct replica_shard_status own, other;
+    replica_status(n->core, shard, &own);
+    for (uint32_t id = 1; id <= n->sim->options.nodes && own.role == REPLICA_SERVING; id++) {
+        const struct sim_node *to = &n->sim->nodes[id];
+        if (!to->alive || to == n)
+            continue;
+        replica_status(to->core, shard, &other);
+        if (other.applied_index + 1 < own.first_index)
+            return true;
+    }
+    return false;
+}
+
+/* Soon before hashes are told, or before a snapshot is due: else the offset may be committed anew. Above all before one that somebody is to be given. */
+static bool is_moment(const struct sim_node *n, uint32_t shard, uint64_t index)
+{
+    uint64_t left = SIM_HASH_INTERVAL - index % SIM_HASH_INTERVAL;
+    struct core_stats stats;
+    if (left > SIM_HASH_INTERVAL / 4 && gives_snapshot(n, shard))
+        return true;
+    if (!n->diverges_before_snapshot)
+        return left <= 4;
+    core_stats(n->core, &stats);
+    return left > SIM_HASH_INTERVAL / 4 && stats.replay_bytes > SIM_LOG_RETAIN_BYTES - 512;
+}
+
 struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry, struct buf *copy)
 {
     struct arena arena;
-    bool soon = index % SIM_HASH_INTERVAL >= SIM_HASH_INTERVAL - 4; /* before it is committed anew, or a snapshot has it */
-    if (!n->diverges_next || !soon || entry.len <= 0)
+    if (!n->diverges_next || entry.len <= 0 || !is_moment(n, shard, index))
         return entry;
     arena_init(&arena, 0);
     const uint8_t *place = place_in(entry, &arena);
@@ -113,6 +142,8 @@ void memory_told(struct sim_node *n, uint32_t shard)
 {
     struct replica_shard_status s;
     replica_status(n->core, shard, &s);
+    if (s.applied_index % SIM_HASH_INTERVAL != 0)
+        return; /* told only when somebody asks */
     *told_at(n, shard, s.applied_index) = (struct sim_told){s.applied_index, n->sim->totals.dropped, n->sim->now_us};
 }
 
@@ -157,31 +188,75 @@ void memory_state(struct sim_node *n, uint32_t shard, uint64_t index)
     }
 }
 
-/* Who was given such a snapshot would be wrong, too, and two of three a majority: nothing prevents that before hashes are compared again, so it is not tried. */
+/* It may take one: the others say that it is wrong before it is handed on. */
 void memory_snapshot(struct sim_node *n, uint32_t shard)
 {
+    struct replica_shard_status s;
     if (n->diverged[shard] == 0)
         return;
+    replica_status(n->core, shard, &s);
+    n->wrong_snapshots[n->wrong_snapshots_next++ % COUNT_OF(n->wrong_snapshots)] =
+        (struct sim_wrong){shard, s.applied_index, group_set_hash(coord_set(n->coord, shard))};
     n->sim->totals.wrong_snapshots++;
-    sim_say(n->sim, "node=%u shard=%u would take a snapshot of a wrong state", n->id, shard);
-    n->stops = true;
+    sim_say(n->sim, "node=%u shard=%u index=%llu takes a snapshot of a wrong state", n->id, shard, (unsigned long long)s.applied_index);
 }
 
 void memory_restarts(struct sim_node *n)
 {
-    memcpy(n->diverged_before, n->diverged, sizeof(n->diverged));
     memset(n->diverged, 0, sizeof(n->diverged));
     memset(n->told, 0, sizeof(n->told));
     n->started_us = n->sim->now_us;
     n->diverges_next = n->was_wrong = false;
 }
 
-/* A snapshot brings the wrong state back when it was taken behind the change. */
+void memory_wiped(struct sim_node *n)
+{
+    memset(n->diverged, 0, sizeof(n->diverged));
+    memset(n->wrong_snapshots, 0, sizeof(n->wrong_snapshots));
+}
+
+static bool has_wrong(const struct sim_node *n, uint32_t shard, uint64_t index, uint64_t hash)
+{
+    for (size_t i = 0; i < COUNT_OF(n->wrong_snapshots); i++) {
+        const struct sim_wrong *w = &n->wrong_snapshots[i];
+        if (w->index != 0 && w->shard == shard && w->index == index && w->hash == hash)
+            return true;
+    }
+    return false;
+}
+
+/* Somebody has sent a snapshot that nobody was there to compare. */
+static bool uncompared(struct sim *sim)
+{
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        struct core_stats stats = {0};
+        if (sim->nodes[id].alive)
+            core_stats(sim->nodes[id].core, &stats);
+        if (stats.snapshots_uncompared > 0)
+            return true;
+    }
+    return false;
+}
+
+/* A snapshot brings the wrong state back to who took it. Nobody else is given it. */
 void memory_restored(struct sim_node *n, uint32_t shard, uint64_t index)
 {
-    n->was_wrong = n->was_wrong || n->diverged_before[shard] != 0;
-    n->diverged[shard] = n->diverged_before[shard] != 0 && index >= n->diverged_before[shard] ? n->diverged_before[shard] : 0;
-    n->diverged_before[shard] = 0;
+    struct sim *sim = n->sim;
+    uint64_t hash = group_set_hash(coord_set(n->coord, shard));
+    n->diverged[shard] = has_wrong(n, shard, index, hash) ? index : 0;
+    for (uint32_t id = 1; id <= sim->options.nodes && n->diverged[shard] == 0; id++) {
+        if (!has_wrong(&sim->nodes[id], shard, index, hash))
+            continue;
+        if (!uncompared(sim))
+            sim_fail(sim, "node %u was given the wrong state of shard %u that node %u has at entry %llu", n->id, shard, id,
+                     (unsigned long long)index);
+        sim->totals.wrong_handed_on++;
+        n->diverged[shard] = index;
+        n->wrong_snapshots[n->wrong_snapshots_next++ % COUNT_OF(n->wrong_snapshots)] = (struct sim_wrong){shard, index, hash};
+    }
+    n->was_wrong = n->was_wrong || n->diverged[shard] != 0;
+    if (!sim->failed)
+        memory_state(n, shard, index);
 }
 
 bool memory_found_out(struct sim_node *n, const char *text)

@@ -199,10 +199,9 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
     struct sim_node *n = ctx;
     int rc = n->coord_events.restored(n->coord_events.ctx, shard, index, state_hash);
     n->catalog_restores = n->catalog_restores && shard != 0;
-    memory_restored(n, shard, index);
     levels_restored(n, shard, index);
     if (rc == 0)
-        memory_state(n, shard, index);
+        memory_restored(n, shard, index);
     return rc;
 }
 
@@ -456,7 +455,7 @@ static int open_all(struct sim_node *n, char text[1024])
     struct core_host host = {
         .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
     struct core_options options = {.seed = prng_next(&n->sim->random),
-                                   .log_retain_bytes = 48 << 10,
+                                   .log_retain_bytes = SIM_LOG_RETAIN_BYTES,
                                    .log_tail_bytes = 8 << 10,
                                    .balance_after_ms = 2000,
                                    .hash_interval = SIM_HASH_INTERVAL,
@@ -547,6 +546,7 @@ void node_collect(struct sim_node *n)
     t->votes_parked += core.votes_parked;
     t->snapshots_taken += core.snapshots_taken;
     t->snapshots_installed += core.snapshots_installed;
+    t->snapshots_uncompared += core.snapshots_uncompared;
     t->entries_cut += core.entries_cut;
     t->rounds += core.rounds_confirmed;
     t->hashes += core.hashes_compared;
@@ -631,7 +631,7 @@ void node_wipe(struct sim_node *n)
     mem_disk_free(n->disk);
     n->disk = mem_disk_new();
     memset(n->kept, 0, sizeof(n->kept));
-    memset(n->diverged, 0, sizeof(n->diverged));
+    memory_wiped(n);
     n->damage = DAMAGE_NONE;
     n->broken = false;
     n->joining = true;

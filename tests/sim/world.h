@@ -27,7 +27,7 @@ enum { SIM_INLINE_COST = 16 };
 enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_ELECTION_US = 300000 };
 /* The monotonic clocks of nodes run at 0.9 to 1.1 of the world's, by which clients live: a node may see a time pass that much sooner. */
 enum { SIM_DRIFT_PER_MILLION = 100000 };
-enum { SIM_HASH_INTERVAL = 64 };
+enum { SIM_HASH_INTERVAL = 64, SIM_LOG_RETAIN_BYTES = 48 << 10 };
 /* The world begins, and is left in peace for a while. */
 enum { SIM_BEGIN_US = 1000000, SIM_FIRST_FAULT_US = SIM_BEGIN_US + 3000000 };
 #define SIM_LEAST_US(ms) ((int64_t)(ms)*1000 * 1000000 / (1000000 + SIM_DRIFT_PER_MILLION))
@@ -53,8 +53,8 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
-    X(snapshots_taken) X(snapshots_installed) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
     X(streams_joins) X(streams_beats) X(streams_moves) X(streams_fenced) X(streams_strays) X(streams_not_ready) X(streams_looks) \
@@ -156,18 +156,20 @@ struct sim_node {
     struct sim_told {
         uint64_t index, dropped;
         int64_t at_us;
-    } told[SIM_SHARDS][16];                                     /* the hashes it has told in this life; dropped: messages until then */
-    int64_t started_us;                                         /* this life */
-    bool was_wrong;                                             /* in this life: hashes of then may still be compared */
-    bool diverges_next;                                         /* its memory is about to change by itself (memory.c) */
-    uint64_t diverged[SIM_SHARDS], diverged_before[SIM_SHARDS]; /* from that entry on; before: in its last life */
-    bool stops;                                                 /* it has found that out, and its turn is its last */
-    bool broken;                                                /* it refuses to start, and waits for the operator */
-    bool joining;                                               /* came later, with an empty folder; is not a voter of all shards yet */
-    bool leaving, absent;                                       /* it is to be a member no more; it is none, and no process */
-    int64_t learns_until_us;                                    /* nobody promotes it before */
-    int16_t level, level_most;                                  /* what its program knows, and the newest of its programs did (levels.c) */
-    bool outdated;                                              /* it stops for that */
+    } told[SIM_SHARDS][16];                       /* the hashes it has told in this life; dropped: messages until then */
+    int64_t started_us;                           /* this life */
+    bool was_wrong;                               /* in this life: hashes of then may still be compared */
+    bool diverges_next, diverges_before_snapshot; /* its memory is about to change by itself (memory.c) */
+    uint64_t diverged[SIM_SHARDS];                /* from that entry on */
+    struct sim_wrong wrong_snapshots[8];          /* the newest that it has on its disk */
+    unsigned wrong_snapshots_next;
+    bool stops;                /* it has found that out, and its turn is its last */
+    bool broken;               /* it refuses to start, and waits for the operator */
+    bool joining;              /* came later, with an empty folder; is not a voter of all shards yet */
+    bool leaving, absent;      /* it is to be a member no more; it is none, and no process */
+    int64_t learns_until_us;   /* nobody promotes it before */
+    int16_t level, level_most; /* what its program knows, and the newest of its programs did (levels.c) */
+    bool outdated;             /* it stops for that */
     uint32_t incarnation;
     struct store_identity identity; /* as its folder says; the others as it knows them */
     uint32_t members_known;         /* which record of them */
@@ -296,6 +298,7 @@ struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, 
 void memory_state(struct sim_node *n, uint32_t shard, uint64_t index); /* check_state_hash, if it is to be like the others' */
 void memory_told(struct sim_node *n, uint32_t shard);                  /* it tells the others its hash */
 void memory_restarts(struct sim_node *n);
+void memory_wiped(struct sim_node *n); /* its disk */
 void memory_restored(struct sim_node *n, uint32_t shard, uint64_t index);
 void memory_snapshot(struct sim_node *n, uint32_t shard);
 bool memory_found_out(struct sim_node *n, const char *text); /* it stops, as it has to */

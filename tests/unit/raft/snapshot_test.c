@@ -285,6 +285,169 @@ static void test_snapshot_of_a_changed_state_is_abandoned(void **state)
     world_fini(&w);
 }
 
+/* ---- a state that went wrong between log and memory: its hash and its snapshots agree with each other ---- */
+
+static void start_uneventful(struct world *w, uint64_t seed, uint32_t shards)
+{
+    world_init(w, seed, 3, shards);
+    world_room(w, 1);
+    w->options.log_retain_bytes = RETAIN;
+    w->options.snapshot_chunk_bytes = 50000;
+    w->options.hash_interval = UINT64_C(1) << 40; /* snapshots alone are compared */
+    world_start(w);
+    assert_true(world_settle(w, 3 * SECOND));
+}
+
+static void goes_wrong(struct world *w, struct node *n)
+{
+    w->unchecked = n->id;
+    n->shards[0].hash ^= 64;
+}
+
+static uint64_t uncompared(struct world *w)
+{
+    uint64_t sum = 0;
+    for (uint32_t n = 1; n <= w->node_count; n++) {
+        sum += world_node(w, n)->up ? stats_of(w, n).snapshots_uncompared : 0;
+    }
+    return sum;
+}
+
+/* A new node is to have the state of a leader that is wrong: that one ends when it takes the snapshot, and the next one sends what is right. */
+static void test_wrong_leader_sends_no_snapshot(void **state)
+{
+    struct world w;
+    (void)state;
+    start_uneventful(&w, 10, 1);
+    load(&w, 50);
+    struct node *wrong = world_leader(&w, 0);
+    goes_wrong(&w, wrong);
+    load(&w, 50);
+    world_join(&w, 4);
+    world_hear_all(&w);
+    assert_true(world_change(&w, 0, REPLICA_ADD_LEARNER, 4, SECOND));
+    load(&w, 300);
+    assert_non_null(strstr(wrong->fatal, "diverged"));
+    world_kill(&w, wrong->id);
+    assert_true(world_even(&w, 20 * SECOND)); /* and everybody's history is checked */
+    assert_true(stats_of(&w, 4).snapshots_installed > 0);
+    for (uint32_t n = 1; n <= 4; n++) {
+        assert_true(n == wrong->id || world_node(&w, n)->fatal[0] == '\0');
+    }
+    assert_int_equal(uncompared(&w), 0);
+    world_fini(&w);
+}
+
+/* Of three one lacks the log, and the others have two states. Nobody knows which is right, and the third is not made to decide it; until one of them is gone. */
+static void test_disputed_snapshot_is_not_sent(void **state)
+{
+    struct world w;
+    (void)state;
+    start_uneventful(&w, 11, 1);
+    load(&w, 50);
+    uint32_t behind = follower(&w, 0);
+    struct node *leader = world_leader(&w, 0);
+    struct node *wrong = world_node(&w, 6 - behind - leader->id);
+    world_kill(&w, behind);
+    goes_wrong(&w, wrong);
+    load(&w, 600);
+    world_restart(&w, behind);
+    for (int i = 0; i < 6; i++) {
+        load(&w, 100);
+        world_run(&w, SECOND);
+    }
+    assert_int_equal(stats_of(&w, behind).snapshots_installed, 0);
+    assert_int_equal(stats_of(&w, leader->id).shards_in_doubt, 1);
+    assert_int_equal(uncompared(&w), 0);
+    assert_string_equal(leader->fatal, "");
+    assert_ptr_equal(world_leader(&w, 0), leader);
+    world_kill(&w, wrong->id);
+    world_run(&w, 10 * SECOND);
+    assert_true(stats_of(&w, behind).snapshots_installed > 0);
+    assert_true(uncompared(&w) > 0);
+    world_restart(&w, wrong->id);
+    wrong->shards[0].hash ^= 64; /* it was in memory only, or its snapshot has it */
+    world_run(&w, 5 * SECOND);
+    assert_string_equal(leader->fatal, "");
+    assert_string_equal(world_node(&w, behind)->fatal, "");
+    world_fini(&w);
+}
+
+/* Of three one is dead and one lacks the log: without it there is no majority, so it is sent what there is, after a moment. */
+static void test_snapshot_that_nobody_can_confirm_is_sent(void **state)
+{
+    struct world w;
+    (void)state;
+    start_uneventful(&w, 12, 1);
+    load(&w, 50);
+    uint32_t behind = follower(&w, 0);
+    uint32_t leader = world_leader(&w, 0)->id;
+    world_kill(&w, behind);
+    load(&w, 600);
+    for (uint32_t n = 1; n <= 3; n++) {
+        if (n != behind) {
+            world_kill(&w, n);
+        }
+    }
+    world_restart(&w, leader);
+    world_restart(&w, behind);
+    assert_true(world_settle(&w, 10 * SECOND));
+    assert_true(world_even(&w, 5 * SECOND));
+    assert_true(stats_of(&w, behind).snapshots_installed > 0);
+    assert_int_equal(uncompared(&w), 1);
+    world_fini(&w);
+}
+
+/* After a restart nobody knows any more what it had at the others' snapshots: the leader takes another for who needs one. Idle shards are sent what they have. */
+static void test_snapshot_is_renewed_to_be_compared(void **state)
+{
+    struct world w;
+    (void)state;
+    start_uneventful(&w, 13, 2);
+    load(&w, 400);
+    assert_true(world_even(&w, SECOND));
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_kill(&w, n);
+    }
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_restart(&w, n);
+    }
+    assert_true(world_settle(&w, 3 * SECOND));
+    assert_true(world_even(&w, SECOND));
+    uint64_t taken = stats_of(&w, world_leader(&w, 0)->id).snapshots_taken;
+    world_join(&w, 4);
+    world_hear_all(&w);
+    for (uint32_t s = 0; s < 2; s++) {
+        assert_true(world_change(&w, s, REPLICA_ADD_LEARNER, 4, SECOND));
+    }
+    assert_true(world_even(&w, 5 * SECOND));
+    assert_true(stats_of(&w, 4).snapshots_installed >= 2);
+    assert_true(stats_of(&w, world_leader(&w, 0)->id).snapshots_taken > taken);
+    assert_int_equal(uncompared(&w), 0);
+    world_fini(&w);
+}
+
+/* The others' words are lost now and then: they are asked again. */
+static void test_snapshots_are_compared_through_a_bad_network(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 20; seed < 40; seed++) {
+        struct world w;
+        start_uneventful(&w, seed, 1);
+        load(&w, 50);
+        uint32_t behind = follower(&w, 0);
+        world_kill(&w, behind);
+        w.drop_ppm = 300000;
+        load(&w, 600);
+        w.drop_ppm = 100000;
+        world_restart(&w, behind);
+        load(&w, 100);
+        assert_true(world_even(&w, 30 * SECOND));
+        assert_int_equal(uncompared(&w), 0);
+        world_fini(&w);
+    }
+}
+
 int main(void)
 {
     log_set(NULL, NULL, LOG_ERROR + 1);
@@ -299,6 +462,11 @@ int main(void)
         cmocka_unit_test(test_sender_dies),
         cmocka_unit_test(test_hint_trims_an_idle_shard),
         cmocka_unit_test(test_snapshot_of_a_changed_state_is_abandoned),
+        cmocka_unit_test(test_wrong_leader_sends_no_snapshot),
+        cmocka_unit_test(test_disputed_snapshot_is_not_sent),
+        cmocka_unit_test(test_snapshot_that_nobody_can_confirm_is_sent),
+        cmocka_unit_test(test_snapshot_is_renewed_to_be_compared),
+        cmocka_unit_test(test_snapshots_are_compared_through_a_bad_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
