@@ -112,6 +112,13 @@ def follow(muster, client):
             run.terminate()
             run.wait(10)
     say("follow: 40 commits as they came, from a live node and from a folder that grew")
+    shard, last = seen["live"][0]["shard"], seen["live"][-1]["index"]
+    for where in ({"live": True}, {"data": 2}):
+        words = ("log", "follow", "--group", "followed", "--type", "OffsetCommit", "--json")
+        said = [json.loads(line) for line in muster(*words, "--shard", shard, "--from", last - 3, "--to", last, **where).splitlines()]
+        check_equal(said[-1]["index"], last, f"{where}: the last entry of follow --to {last}")
+        muster(*words, "--until", "now", **where)
+    say("follow --to and --until end by themselves")
 
 
 def under_load(muster, client):
