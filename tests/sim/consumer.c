@@ -285,6 +285,7 @@ void consumers_fini(struct sim *sim)
         struct consumer *c = &sim->consumers->consumers[i];
         for (int k = 0; k < PARTS_MAX; k++)
             set_free(&c->parts[k].units);
+        share_free(&c->said);
         free(c->given);
     }
     for (uint32_t i = 0; i < SIM_CONSUMER_GROUPS; i++)

@@ -45,6 +45,7 @@ struct consumer {
     bool leaves_nothing;  /* a heartbeat under way says everything and has to be answered so */
     /* Classic. */
     bool in_classic_group; /* when it joined */
+    struct share said;     /* to have, with its newest JoinGroup */
     int64_t calm_sent_us;  /* of the newest request after which nothing was to be done: a rebalance began no earlier */
     struct part parts[PARTS_MAX];
     int32_t part_count; /* -1: it does not lead */

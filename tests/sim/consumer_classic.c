@@ -53,6 +53,7 @@ static void say_join(struct consumer *c)
     q->protocols.v[0].name = is_cooperative(c) ? STR("cooperative-sticky") : STR("range");
     q->protocols.v[0].metadata = subscription_bytes(c, bytes_version, &r->arena);
     c->changed = false;
+    share_copy(&c->said, &m->has);
     c->member.sim->totals.consumer_classic_joins++;
     member_send(m, r, JOIN_PATIENCE_US);
 }
@@ -289,7 +290,8 @@ static void synced(struct consumer *c, const struct sync_group_response *a)
         member_good(m, m->epoch, false);
     c->calm_sent_us = m->sent_us;
     member_take(m, &share);
-    if (m->closed_at_us == 0) { /* nothing that anybody has to be told of */
+    /* Nothing that anybody has to be told of. What it said to have and has lost since, by its clock, the coordinator waits for until it hears of that. */
+    if (m->closed_at_us == 0 && share_within(&c->said, &share)) {
         m->confirm_by_us = 0;
         m->next_says = SAYS_NOTHING;
     }
