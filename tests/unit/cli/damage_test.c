@@ -168,8 +168,33 @@ static char *dumped(struct mem_disk *disk, int64_t *ret_end)
     return text;
 }
 
-/* Cut anywhere in the last 4 KiB, and with a bit flipped there: every verb tells the place and the beginning is shown. A third of the bytes with one verb more each; all of
- * both with MUSTER_TEST_ALL=1. */
+/* One disk of which the last 4 KiB are cut or flipped at this byte: dump tells the place and shows the beginning, and so do other verbs: one, another at each byte, or all. */
+static void look_at_damage(const struct made *m, const char *whole, int64_t at, bool flips, bool all)
+{
+    struct mem_disk *disk = mem_disk_clone(m->disk);
+    if (flips) {
+        mem_disk_flip(disk, MADE_SEGMENT, (uint64_t)at, (uint8_t)(1u << at % 8));
+    } else {
+        mem_disk_cut(disk, MADE_SEGMENT, (uint64_t)at);
+    }
+    struct run r = look(disk, DUMP);
+    assert_true(r.code == CLI_TORN || r.code == CLI_OK || (flips && r.code == CLI_CORRUPT));
+    assert_beginning(whole, r.out);
+    assert_non_null(strstr(r.out, "join: new member"));
+    assert_true((r.code == CLI_OK) == (strstr(r.err, MADE_SEGMENT ", offset ") == NULL));
+    int code = r.code;
+    run_fini(&r);
+    for (enum what what = KAFKA; what <= STATE; what++) {
+        if (all || (int64_t)what == at % STATE + 1) {
+            r = look(disk, what);
+            assert_int_equal(r.code, code);
+            run_fini(&r);
+        }
+    }
+    mem_disk_free(disk);
+}
+
+/* Cut at every byte of the last 4 KiB, and a bit flipped at a third of them; at all, with all verbs, with MUSTER_TEST_ALL=1. */
 static void last_4_kib_cut_or_flipped(void **state)
 {
     bool all = getenv("MUSTER_TEST_ALL") != NULL;
@@ -182,29 +207,11 @@ static void last_4_kib_cut_or_flipped(void **state)
     made_close(&m);
     char *whole = dumped(m.disk, &end);
     assert_true(end > 6000);
-    for (int64_t at = end - 4096; at < end; at += all ? 1 : 3) {
-        struct mem_disk *disk = mem_disk_clone(m.disk);
-        bool flips = at / 3 % 2 == 1;
-        if (flips) {
-            mem_disk_flip(disk, MADE_SEGMENT, (uint64_t)at, (uint8_t)(1u << at % 8));
-        } else {
-            mem_disk_cut(disk, MADE_SEGMENT, (uint64_t)at);
+    for (int64_t at = end - 4096; at < end; at++) {
+        look_at_damage(&m, whole, at, false, all);
+        if (all || at % 3 == 0) {
+            look_at_damage(&m, whole, at, true, all);
         }
-        struct run r = look(disk, DUMP);
-        assert_true(r.code == CLI_TORN || r.code == CLI_OK || (flips && r.code == CLI_CORRUPT));
-        assert_beginning(whole, r.out);
-        assert_non_null(strstr(r.out, "join: new member"));
-        assert_true((r.code == CLI_OK) == (strstr(r.err, MADE_SEGMENT ", offset ") == NULL));
-        int code = r.code;
-        run_fini(&r);
-        for (enum what what = KAFKA; what <= STATE; what++) {
-            if (all || (int64_t)what == at / 3 % STATE + 1) {
-                r = look(disk, what);
-                assert_int_equal(r.code, code);
-                run_fini(&r);
-            }
-        }
-        mem_disk_free(disk);
     }
     free(whole);
     made_fini(&m);

@@ -79,9 +79,11 @@ cluster stop
 expect 'stop ended a foreign process' kill -0 "$other"
 kill "$other"
 
-echo '{"shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 0, "serving": false}]}' >"$TEMP/answer"
+echo '{"featureLevel": 2, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 0, "serving": false}]}' >"$TEMP/answer"
 expect_refusal 'wait returns although a shard has no leader' 'not all groups are served' cluster wait 1
-echo '{"shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
+echo '{"featureLevel": 0, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
+expect_refusal 'wait returns although the cluster has no feature level' 'not all groups are served' cluster wait 1
+echo '{"featureLevel": 2, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
 expect 'wait does not return although all is served' cluster wait 1
 printf 'NODE  ADDRESS          SHARD\n   2  127.0.0.1:21100      7\n' >"$TEMP/answer"
 expect_text coordinator "$(cluster coordinator some-group)" 2
