@@ -44,6 +44,7 @@ void check_decided(struct sim_node *n, uint32_t shard, const struct group_op *op
     causes_decided(n, op, out);
     levels_decided(n, op, out);
     offices_decided(n, shard, op, out);
+    resets_decided(n, op, out);
 }
 
 static void *grown(void *v, size_t *cap, size_t need, size_t size)

@@ -60,6 +60,7 @@ struct sim_client {
     char members[MEMBERS_MAX][SIM_ID_MAX];
     uint32_t member_count;
     uint32_t owned;
+    int64_t joined_us;         /* it was told that it is a member */
     int64_t last_good_sent_us; /* of the newest heartbeat that was answered NONE */
     int64_t next_heartbeat_us;
     int64_t rejoined_by_us; /* told to rejoin: after this it may be dropped */
@@ -353,7 +354,7 @@ static void check_expelled(struct sim_client *c, const char *by)
     if (c->state != CLIENT_STABLE || c->kind == CLIENT_STATIC || c->last_good_sent_us == 0)
         return;
     int64_t silent_us = c->sim->now_us - c->last_good_sent_us; /* at most: the decision was made before */
-    if (silent_us < SIM_LEAST_US(SESSION_MS))
+    if (silent_us < SIM_LEAST_US(SESSION_MS) && !resets_fenced_since(c->sim, c->group, c->last_good_sent_us))
         sim_fail(c->sim, "client %u (%s): %s says its member is unknown, %lld ms after a heartbeat that was fine", c->number, c->member_id,
                  by, (long long)silent_us / 1000);
 }
@@ -392,6 +393,7 @@ static void joined(struct sim_client *c, const struct reply *a)
         return;
     snprintf(c->member_id, SIM_ID_MAX, "%s", a->member_id);
     c->generation = a->generation;
+    c->joined_us = c->sim->now_us;
     c->leader = a->leader;
     c->member_count = a->member_count;
     memcpy(c->members, a->members, sizeof(c->members));
@@ -419,6 +421,8 @@ static void synced(struct sim_client *c, const struct reply *a)
 static void committed(struct sim_client *c, const struct reply *a)
 {
     if (a->error == NONE) {
+        if (c->kind != CLIENT_COMMITTER)
+            resets_check_commit(c->sim, c->group, c->joined_us, c->sent_us, c->member_id);
         c->sim->totals.commits_acked++;
         check_write_acked(c->sim, c->group, c->partition, c->value);
         return;

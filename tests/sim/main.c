@@ -39,6 +39,8 @@ static const struct {
     {"replaced", 40, true},
     {"levels_raised", 5, false},
     {"offices_recorded", 1000, false},
+    {"resets", 300, false},
+    {"reset_members", 300, false},
     {"outdated", 2, false},
     {"grown", 20, false},
     {"shrunk", 10, false},

@@ -215,6 +215,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     if (options->faults)
         faults_start(sim);
     operator_start(sim);
+    resets_start(sim);
     levels_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
     if (!sim->failed)
@@ -232,6 +233,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     errands_fini(sim);
     check_free(sim);
     offices_fini(sim);
+    resets_fini(sim);
 #define X(name) totals->name += sim->totals.name;
     SIM_TOTALS(X)
 #undef X

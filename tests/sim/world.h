@@ -53,7 +53,7 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -192,6 +192,7 @@ struct sim_creation;
 struct sim_streams;
 struct sim_consumers;
 struct sim_office;
+struct sim_resets;
 struct sim_topic { /* one that was seen; by its number */
     struct uuid id;
     int64_t seen_us;
@@ -215,6 +216,7 @@ struct sim {
     uint64_t next_creation;
     uint64_t next_connection;
     struct sim_totals totals;
+    struct sim_resets *resets;
     struct sim_office *offices[SIM_SHARDS]; /* by term */
     size_t office_count[SIM_SHARDS], office_cap[SIM_SHARDS];
     struct store_identity identity; /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
@@ -392,6 +394,13 @@ bool levels_entry(struct sim_node *n, uint32_t shard, uint64_t index, struct byt
 void levels_restored(struct sim_node *n, uint32_t shard, uint64_t index);
 void levels_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
 void levels_stopped(struct sim_node *n); /* as it has to */
+
+/* resets.c: offsets that are reset under running members. */
+void resets_start(struct sim *sim);
+void resets_fini(struct sim *sim);
+void resets_decided(struct sim_node *n, const struct group_op *op, const struct group_out *out);
+bool resets_fenced_since(const struct sim *sim, uint32_t group, int64_t us); /* whether members may have been thrown out */
+void resets_check_commit(struct sim *sim, uint32_t group, int64_t joined_us, int64_t sent_us, const char *member);
 
 /* offices.c: who leads, and that the history of it says so. */
 void offices_fini(struct sim *sim);
