@@ -68,11 +68,13 @@ static const struct sim_office *newest_of(const struct sim *sim, uint32_t shard,
     return newest;
 }
 
-/* What is known of the one before: that it led, and that it was heard of after it had begun to, by the slowest of clocks; what follows from a turn that took long is in it. */
+/* What is known of the one before: that it led, and that it was heard of after it had begun to, by the slowest of clocks. Whoever votes names the leader of the term before in the
+ * next one: so it may have been heard of in its office before that one. */
 static void check_before(struct sim_node *n, uint32_t shard, const struct group_office *said)
 {
     struct sim *sim = n->sim;
     const struct sim_office *before = newest_of(sim, shard, said->from_node_id, (uint64_t)said->term);
+    const struct sim_office *heard = newest_of(sim, shard, said->from_node_id, (uint64_t)said->from_term);
     if (said->from_node_id < 0)
         return;
     if (before == NULL) {
@@ -83,9 +85,10 @@ static void check_before(struct sim_node *n, uint32_t shard, const struct group_
     if (said->handed_over && !before->handed_over)
         sim_fail(sim, "shard %u term %lld: node %d is said to have handed over, and did not", shard, (long long)said->term,
                  said->from_node_id);
-    if (said->silent_ms > 0 && SIM_LEAST_US(said->silent_ms - 2) > sim->now_us - before->since_us)
+    heard = heard != NULL ? heard : newest_of(sim, shard, said->from_node_id, (uint64_t)said->from_term + 1);
+    if (heard != NULL && said->silent_ms > 0 && SIM_LEAST_US(said->silent_ms - 2) > sim->now_us - heard->since_us)
         sim_fail(sim, "shard %u term %lld: node %d is said to have been silent for %lld ms, and leads since %lld ms", shard,
-                 (long long)said->term, said->from_node_id, (long long)said->silent_ms, (long long)(sim->now_us - before->since_us) / 1000);
+                 (long long)said->term, said->from_node_id, (long long)said->silent_ms, (long long)(sim->now_us - heard->since_us) / 1000);
 }
 
 void offices_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out)
