@@ -124,13 +124,15 @@ static struct sim_told *told_at(struct sim_node *n, uint32_t shard, uint64_t ind
     return &n->told[shard][index / SIM_HASH_INTERVAL % COUNT_OF(n->told[shard])];
 }
 
-/* Whoever was given a snapshot from behind the entry tells no hash of it. What was told before this life is told again; what was told in it may have been dropped. */
+/* Whoever was given a snapshot from behind the entry tells no hash of it. What was told before this life is told again, but not by who stands still; what was told in
+ * it may have been dropped. */
 static bool all_told(struct sim *sim, struct sim_node *to, uint32_t shard, uint64_t index)
 {
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         struct sim_node *n = &sim->nodes[id];
         const struct sim_told *told = told_at(n, shard, index);
-        if (!n->alive || told->index != index)
+        bool still = sim->now_us < n->paused_until_us || sim->now_us < n->slow_until_us;
+        if (!n->alive || still || told->index != index)
             return false;
         if (n != to && told->at_us >= to->started_us && told->dropped != sim->totals.dropped)
             return false;
