@@ -25,6 +25,7 @@ enum {
     ILLEGAL_GENERATION = 22,
     UNKNOWN_MEMBER_ID = 25,
     REBALANCE_IN_PROGRESS = 27,
+    GROUP_ID_NOT_FOUND = 69, /* of a commit: its group, left by all, was removed */
     MEMBER_ID_REQUIRED = 79,
     FENCED_INSTANCE_ID = 82
 };
@@ -430,7 +431,7 @@ static void committed(struct sim_client *c, const struct reply *a)
     if (c->kind == CLIENT_COMMITTER)
         sim_fail(c->sim, "client %u: a simple commit is answered with error %d", c->number, a->error);
     else if (a->error != REBALANCE_IN_PROGRESS)
-        (void)member_error(c, a->error, "commit");
+        (void)member_error(c, a->error == GROUP_ID_NOT_FOUND ? UNKNOWN_MEMBER_ID : a->error, "commit");
 }
 
 static void check_stray(struct sim_client *c, int16_t error)
