@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Data folders of every format that was ever released, or will be, are opened: formats/N.tar.xz holds those of three nodes, N.json what is in them.
 
-All that clients see is as it was: groups of every kind with their members, offsets, topics with their ids, configs. Members go on where they were,
+All that clients see is as it was: groups of every kind with their members and histories, offsets, topics with their ids, configs. Members go on where they were,
 commits are taken, and what was opened and written to is opened once more. --record N makes the two files of a new format from a cluster of this build.
 """
 import json
@@ -19,11 +19,12 @@ from faultlib.streams import StreamsMember, topology
 
 HERE = Path(__file__).resolve().parent / "formats"
 PORT = 31900  # the nodes' addresses are in their folders
-SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536,
-            "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072,
+SETTINGS = {"muster.entry.max.bytes": 65536, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536, "muster.log.tail.bytes": 65536,
+            "muster.snapshot.interval.bytes": 65536, "muster.log.reserve.bytes": 131072, "muster.group.consumer.heartbeat.hold.ms": 0,
             "group.consumer.session.timeout.ms": 60000, "group.streams.session.timeout.ms": 60000,
             "group.consumer.max.session.timeout.ms": 60000, "group.streams.initial.rebalance.delay.ms": 0}
 GROUPS = ("simple", "emptied", "living", "consumers", "matching", "streams")
+HISTORIES = ("living", "consumers", "streams")
 VOLATILE = ("AuthorizedOperations", "ThrottleTimeMs")
 
 
@@ -58,7 +59,13 @@ def seen(cluster, client):
         "topics": topics,
         "config": configs(client, 32, "consumers", "consumer.session.timeout.ms"),
         "topic_config": configs(client, 2, "ta", "retention.ms"),
+        "rebalances": {group: rebalances(cluster, group) for group in HISTORIES},
     })
+
+
+def rebalances(cluster, group):
+    history = json.loads(told(cluster, "groups", "history", group))
+    return history["groups"][0]["rebalances"]
 
 
 def told(cluster, *words):
@@ -170,7 +177,8 @@ def opens(test, path):
         cluster.start(fresh=False)
         client = Client(cluster.addresses())
         cluster.clients.append(client)
-        check_equal(seen(cluster, client), want["seen"], f"format {number}, {when}")
+        now = seen(cluster, client)
+        check_equal({what: now[what] for what in want["seen"]}, want["seen"], f"format {number}, {when}")
         go_on(client, want["members"], when)
         cluster.run("stop")
     say(f"format {number}: {len(want['seen']['groups'])} groups are as they were, twice")
