@@ -321,6 +321,10 @@ static void tick_shard(struct shard *s)
     if (s->transfer.active) {
         transfer_poll(s);
     }
+    if (shard_serves(s)) {
+        int64_t contact_us = round_contact_us(s);
+        s->led_us = contact_us > s->led_us ? contact_us : s->led_us;
+    }
 }
 
 void core_tick(struct replica *core, int64_t now_us)

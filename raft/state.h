@@ -126,7 +126,7 @@ struct shard {
     enum replica_role told_role;
     uint64_t told_term;
     uint32_t told_leader;
-    int64_t led_us; /* when another node that led was last heard of */
+    int64_t led_us; /* when the shard was last known to be led: another node that did was heard of, or a majority by this one */
 
     /* Elections. */
     unsigned tries;     /* candidacies in a row without a leader */

@@ -67,7 +67,7 @@ struct replica_shard_status {
     uint32_t leader;
     uint64_t term, first_index, last_index, commit_index, applied_index, snapshot_index;
     int64_t contact_us;                  /* leader: the newest moment such that a majority has answered something sent then or later */
-    int64_t led_us;                      /* when another node that led the shard was last heard of; 0: never since the start */
+    int64_t led_us;                      /* when the shard was last known to be led: another node that did was heard of, or a majority by this one; 0: never since the start */
 };
 
 /* Submits a command to the shard; the bytes are copied. On success its name is (term, index); it has happened when apply() brings that pair, and

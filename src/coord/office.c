@@ -25,7 +25,7 @@ void office_taken(struct shard *s)
         .from_term = (int64_t)s->led_term,
         .clock_ms = shard_clock_ms(s),
         .wall_ms = c->events.wall_ms(c->events.ctx),
-        .silent_ms = another && status.led_us > 0 ? (c->now_us - status.led_us + 999) / 1000 : -1,
+        .silent_ms = s->led_by != 0 && status.led_us > 0 ? (c->now_us - status.led_us + 999) / 1000 : -1,
         .handed_over = another && s->handover_announced && s->handover_from == s->led_by && s->handover_term + 1 == s->term,
     };
     s->office_due_us = c->now_us + LATEST_US;

@@ -36,6 +36,24 @@ struct str history_move_text(const history_answer *h, const coordinator_move *m,
                         history_move_is_within(h, m) ? "while it rebalanced" : "without effect");
 }
 
+enum { SHORTLY_MS = 60000 };
+
+/* A coordinator that was away just before may be why members came anew. */
+static struct str moved_before(const history_answer *h, int64_t began, struct arena *arena)
+{
+    for (int32_t i = h->coordinator_moves.len - 1; i >= 0; i--) {
+        const coordinator_move *m = &h->coordinator_moves.v[i];
+        if (m->clock_ms < began && m->clock_ms >= began - SHORTLY_MS) {
+            struct str led = m->silent_ms >= 0 ? arena_printf(arena, ", and nobody had led for %.*s at most",
+                                                              STR_ARG(history_duration(m->silent_ms, arena)))
+                                               : STR("");
+            return arena_printf(arena, " Shortly before, at %.*s, its %.*s%.*s.", STR_ARG(out_time(m->wall_ms, arena)),
+                                STR_ARG(moved(m, arena)), STR_ARG(led));
+        }
+    }
+    return STR("");
+}
+
 /* Those since the newest rebalance began: the newest by itself, how many came before it. */
 struct str history_moved_since(const history_answer *h, struct arena *arena)
 {
@@ -45,7 +63,7 @@ struct str history_moved_since(const history_answer *h, struct arena *arena)
         count += h->coordinator_moves.v[i].clock_ms >= began;
     }
     if (count == 0) {
-        return STR("");
+        return h->rebalances.len > 0 ? moved_before(h, began, arena) : STR("");
     }
     const coordinator_move *newest = &h->coordinator_moves.v[h->coordinator_moves.len - 1];
     struct str before = count > 1 ? arena_printf(arena, ", the last of %d such moves", (int)count) : STR("");

@@ -461,7 +461,18 @@ static void moves_since_the_last_rebalance_are_said(void **state)
     h.coordinator_moves.v = moves;
     h.coordinator_moves.len = 1;
     struct str before = history_why(STR("g"), &h, arena);
+    assert_string_equal(strstr(before.ptr, " Shortly before"),
+                        " Shortly before, at 2023-11-14T22:13:19.999Z, its coordinator moved from node 3 to node 2.");
+    moves[0] = made_move(2, 2, CLOCK_MS - 150);
+    moves[0].silent_ms = 14000;
+    assert_string_equal(
+        strstr(history_why(STR("g"), &h, arena).ptr, " Shortly before"),
+        " Shortly before, at 2023-11-14T22:13:19.850Z, its coordinator, node 2, lost its office and took it again, and nobody had led "
+        "for 14 s at most.");
+    moves[0] = made_move(3, 2, CLOCK_MS - 61000);
+    before = history_why(STR("g"), &h, arena);
     assert_null(strstr(before.ptr, "coordinator"));
+    moves[0] = made_move(3, 2, CLOCK_MS - 1);
     h.coordinator_moves.len = 2;
     struct str expected =
         arena_printf(arena, "%.*s At 2023-11-14T22:13:22.000Z its coordinator moved from node 2 to node 1 (term 7), without effect.",
