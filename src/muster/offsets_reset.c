@@ -29,7 +29,8 @@ struct reset {
     struct saved_offsets file;
     struct change_how how;
     bool execute;
-    int cut_to_end, cut_to_begin; /* of the group that is planned now */
+    bool muster; /* the cluster: the end of a partition is 0 there until somebody sets it, and then nothing is cut to it */
+    int cut_to_end, cut_to_begin, endless; /* of the group that is planned now; the last: would go to an end that nobody has set */
     struct change_report report;
     struct saved_offsets exported; /* for --export */
 };
@@ -224,13 +225,19 @@ static int64_t wanted(const struct reset *r, struct str group, const struct offs
     }
 }
 
-/* Kept within what there is to read, as Kafka's tool does, and says. */
-static int64_t kept_within(struct reset *r, const struct bounds *b, int i, int64_t offset)
+static bool end_is_known(const struct reset *r, const struct bounds *b, int i)
 {
-    if (r->restores) {
+    return !r->muster || b->end[i] > 0;
+}
+
+/* Kept within what there is to read, as Kafka's tool does, and says. What is committed stays as it is, there and here. */
+static int64_t kept_within(struct reset *r, const struct bounds *b, int i, int64_t offset, int64_t before)
+{
+    if (r->restores || (r->goal == TO_CURRENT && before >= 0)) {
         return offset;
     }
-    int64_t to = offset > b->end[i] ? b->end[i] : offset < b->begin[i] ? b->begin[i] : offset;
+    int64_t to = end_is_known(r, b, i) && offset > b->end[i] ? b->end[i] : offset < b->begin[i] ? b->begin[i] : offset;
+    r->endless += !end_is_known(r, b, i) && (r->goal == TO_LATEST || r->goal == TO_CURRENT);
     r->cut_to_end += to < offset;
     r->cut_to_begin += to > offset;
     return to;
@@ -276,11 +283,11 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
         one->action = CHANGE_MOVE;
         one->offset = r->number;
         one->least = b->begin[i];
-        one->most = b->end[i];
-        one->after = kept_within(r, b, i, shifted(one->before, r->number));
+        one->most = end_is_known(r, b, i) ? b->end[i] : INT64_MAX;
+        one->after = kept_within(r, b, i, shifted(one->before, r->number), one->before);
         return CLI_OK;
     }
-    one->offset = one->after = kept_within(r, b, i, wanted(r, ret->group, place, b, i, one->before));
+    one->offset = one->after = kept_within(r, b, i, wanted(r, ret->group, place, b, i, one->before), one->before);
     const struct saved_offset *kept = r->goal == FROM_FILE ? saved_find(&r->file, ret->group, place->topic, place->partition) : NULL;
     if (kept != NULL && kept->offset == one->offset) {
         one->leader_epoch = kept->leader_epoch;
@@ -304,12 +311,16 @@ static void say_cut(const struct reset *r, struct str group)
 {
     struct str name = out_quoted(group, &r->cli->arena);
     if (r->cut_to_end > 0) {
-        cli_say(r->cli, "group %.*s: %d of the new offsets would be behind the end of their partition, and become the end", STR_ARG(name),
+        cli_say(r->cli, "group %.*s: %d of the new offsets would be beyond the end of their partition, and become the end", STR_ARG(name),
                 r->cut_to_end);
     }
     if (r->cut_to_begin > 0) {
         cli_say(r->cli, "group %.*s: %d of the new offsets would be before the beginning of their partition, and become the beginning",
                 STR_ARG(name), r->cut_to_begin);
+    }
+    if (r->endless > 0) {
+        cli_say(r->cli, "group %.*s: nobody has set the end of %d of the partitions (muster topics set-end): it counts as 0", STR_ARG(name),
+                r->endless);
     }
 }
 
@@ -334,7 +345,7 @@ static int plan(struct reset *r, struct str group, struct offset_changes *ret)
     if (rc < 0) {
         return cli_client_failed(cli, &r->client, rc);
     }
-    r->cut_to_end = r->cut_to_begin = 0;
+    r->cut_to_end = r->cut_to_begin = r->endless = 0;
     for (int i = 0; i < places.count && code == CLI_OK; i++) {
         code = plan_one(r, &places.v[i], &committed, &bounds, i, ret);
     }
@@ -503,19 +514,17 @@ static int reset_all(struct reset *r)
 }
 
 /* A cluster without records would answer a look-up by their time with the end. */
-static int check_time(struct reset *r)
+static int check_cluster(struct reset *r)
 {
-    bool muster = false;
-    if (r->goal != TO_DATETIME && r->goal != BY_DURATION) {
-        return CLI_OK;
-    }
-    int rc = client_is_muster(&r->client, &r->cli->arena, &muster);
+    int rc = client_is_muster(&r->client, &r->cli->arena, &r->muster);
     if (rc < 0) {
         return cli_client_failed(r->cli, &r->client, rc);
     }
-    return !muster ? CLI_OK
-                   : cli_fail(r->cli, CLI_FAILED, "--%s: there are no records here to look up by time%s", goal_names[r->goal],
-                              r->how.create == CREATE_NO ? "; --to-time brings back what the group had committed at that time" : "");
+    bool by_time = r->goal == TO_DATETIME || r->goal == BY_DURATION;
+    return !r->muster || !by_time
+               ? CLI_OK
+               : cli_fail(r->cli, CLI_FAILED, "--%s: there are no records here to look up by time%s", goal_names[r->goal],
+                          r->how.create == CREATE_NO ? "; --to-time brings back what the group had committed at that time" : "");
 }
 
 static int run_with(struct cli *cli, enum change_create create)
@@ -526,7 +535,7 @@ static int run_with(struct cli *cli, enum change_create create)
     r.how.create = create;
     code = code == CLI_OK ? cli_connect(cli, &r.client) : code;
     if (code == CLI_OK) {
-        code = check_time(&r);
+        code = check_cluster(&r);
         code = code == CLI_OK ? reset_all(&r) : code;
         client_fini(&r.client);
     }
@@ -582,8 +591,13 @@ const struct cli_command command_offsets_reset = {
         "CURRENT-OFFSET is what was replaced; --to-time and --to-index bring it back, as long as the log is kept. What the group has "
         "committed\n"
         "only since then stays.\n"
+        "New offsets beyond the end of a partition or before its beginning become the end or the beginning, except those of --to-current,\n"
+        "--to-index and --to-time. In a cluster of muster the end is what `muster topics set-end` has set; where nobody has set one (it "
+        "is\n"
+        "0), nothing is cut to it.\n"
         "--to-datetime and --by-duration look records up by their time: with Apache Kafka (--bootstrap). A cluster of muster has no\n"
-        "records and refuses them; --to-time is about what the group had committed.",
+        "records and refuses them; --to-time is about what the group had committed.\n"
+        "    muster offsets reset my-group --topic orders:0,1 --to-offset 1200 --fence --execute",
     .options = reset_options,
     .option_count = COUNT_OF(reset_options),
     .run = run_reset};
@@ -610,7 +624,10 @@ const struct cli_command command_offsets_pre_create = {
     .summary = "Makes a group that begins at given offsets.",
     .details =
         "For members that have yet to come: they begin there, whatever their auto.offset.reset says. A group that exists is refused. The\n"
-        "first member decides which protocol the group speaks. Shows what would be done and does nothing, unless --execute is given.",
+        "first member decides which protocol the group speaks. Offsets beyond the end of a partition become the end, except where a "
+        "cluster\n"
+        "of muster has no end set (`muster topics set-end`). A group that exists is changed by `muster offsets reset`. Shows what would be "
+        "done and does nothing, unless --execute is given.",
     .options = pre_create_options,
     .option_count = COUNT_OF(pre_create_options),
     .run = run_pre_create};

@@ -58,7 +58,13 @@ def resets(cli):
     check("could be shifted" in err, err)
     _, err = cli("offsets", "reset", "nobody", "--topic", "other", "--to-latest", code=1)
     check("GROUP_ID_NOT_FOUND" in err, err)
-    say("reset: what was planned was done")
+    cli("topics", "create", "endless", "--partitions", 2)
+    cli("offsets", "pre-create", "e", "--topic", "endless", "--to-offset", 500, "--execute")
+    for words, expected in ((("--shift-by", 1), 501), (("--to-current",), 501), (("--to-offset", 700), 700), (("--to-latest",), 0)):
+        _, err = cli("offsets", "reset", "e", "--all-topics", *words, "--execute")
+        check_equal(cli.offsets("e"), {("endless", 0): expected, ("endless", 1): expected}, f"without an end: reset {words}")
+        check_equal("nobody has set the end of 2" in err, words == ("--to-latest",), f"{words}: {err}")
+    say("reset: what was planned was done; nothing is cut to an end that nobody has set")
 
 
 def files(cli):

@@ -1,6 +1,8 @@
 /* hints_test.c: what commands say to somebody who does not know the cluster yet: which words there are, and which command it is instead. */
 #include "fake_node.h"
 
+#include <unistd.h>
+
 static void assert_run(struct run r, int code, const char *out, const char *err)
 {
     if (r.code != code || (out != NULL && strstr(r.out, out) == NULL) || (err != NULL && strstr(r.err, err) == NULL)) {
@@ -230,7 +232,116 @@ static void what_is_cut_is_counted(void **state)
     struct run r = run_cli("offsets", "pre-create", "made", "--topic", "orders:0,1", "--to-offset", "5000", NULL);
     assert_int_equal(lines_of(r.err), 2);
     assert_run(r, CLI_OK, "made   orders          1               -          15\n",
-               "2 of the new offsets would be behind the end of their partition, and become the end");
+               "2 of the new offsets would be beyond the end of their partition, and become the end");
+}
+
+typedef struct list_offsets_response_partition_response listed_end;
+typedef struct alter_group_offsets_response_partition altered;
+
+/* Of orders 0 nobody has set the end; the others end at 15. */
+static const void *list_ends(struct fake *f, const struct list_offsets_request *request)
+{
+    struct list_offsets_response *r = ARENA_NEW(&f->arena, struct list_offsets_response, 1);
+    wire_init(&wire_list_offsets_response, r);
+    r->topics.len = request->topics.len;
+    r->topics.v = ARENA_NEW(&f->arena, struct list_offsets_response_topic_response, request->topics.len);
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        r->topics.v[i].name = request->topics.v[i].name;
+        r->topics.v[i].partitions.len = request->topics.v[i].partitions.len;
+        r->topics.v[i].partitions.v = ARENA_NEW(&f->arena, listed_end, r->topics.v[i].partitions.len);
+        for (int32_t k = 0; k < r->topics.v[i].partitions.len; k++) {
+            const struct list_offsets_request_partition *p = &request->topics.v[i].partitions.v[k];
+            r->topics.v[i].partitions.v[k] = (listed_end){.partition_index = p->partition_index,
+                                                          .timestamp = -1,
+                                                          .offset = p->timestamp == -1 && p->partition_index > 0 ? 15 : 0};
+        }
+    }
+    return r;
+}
+
+/* As a coordinator does it to the group "behind", which has committed 10 everywhere. */
+static const void *alter_offsets(struct fake *f, const struct alter_group_offsets_request *request)
+{
+    struct alter_group_offsets_response *r = ARENA_NEW(&f->arena, struct alter_group_offsets_response, 1);
+    wire_init(&wire_alter_group_offsets_response, r);
+    r->topics.len = request->topics.len;
+    r->topics.v = ARENA_NEW(&f->arena, struct alter_group_offsets_response_topic, request->topics.len);
+    for (int32_t i = 0; i < request->topics.len; i++) {
+        r->topics.v[i].name = request->topics.v[i].name;
+        r->topics.v[i].partitions.len = request->topics.v[i].partitions.len;
+        r->topics.v[i].partitions.v = ARENA_NEW(&f->arena, altered, r->topics.v[i].partitions.len);
+        for (int32_t k = 0; k < r->topics.v[i].partitions.len; k++) {
+            const struct alter_group_offsets_request_partition *p = &request->topics.v[i].partitions.v[k];
+            int64_t to = p->action == 1 ? 10 + p->offset : p->offset;
+            to = p->action == 1 && to > p->most ? p->most : to;
+            r->topics.v[i].partitions.v[k] = (altered){.partition_index = p->partition_index, .before = 10, .after = to};
+        }
+    }
+    return r;
+}
+
+static const void *ends_and_changes(struct fake *f, int16_t key, const void *request)
+{
+    return key == API_KEY_LIST_OFFSETS          ? list_ends(f, request)
+           : key == API_KEY_ALTER_GROUP_OFFSETS ? alter_offsets(f, request)
+           : key == API_KEY_LIST_GROUPS         ? list_two(f, key, request)
+                                                : NULL;
+}
+
+static void assert_reset(const char *how, const char *value, const char *first, const char *second, const char *said)
+{
+    char line[120];
+    struct run r = run_cli("offsets", "reset", "behind", "--topic", "orders:0,1", how, value, NULL);
+    if (said == NULL && strstr(r.err, "group 'behind'") != NULL) {
+        fail_msg("%s %s: said for nothing: %s", how, value != NULL ? value : "", r.err);
+    }
+    snprintf(line, sizeof(line), "0              10  %10s\nbehind  orders          1              10  %10s\n", first, second);
+    assert_run(r, CLI_OK, line, said);
+}
+
+/* The end of a partition that nobody has set is not where it ends. */
+static void nothing_is_cut_to_an_end_that_nobody_has_set(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    static const char cut[] = "group 'behind': 1 of the new offsets would be beyond the end";
+    struct fake *f = *state;
+    char path[] = "/tmp/muster-hints-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "orders,0,70\norders,1,70\n", 24), 24);
+    close(fd);
+    f->more = ends_and_changes;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    assert_reset("--to-offset", "500", "500", "15", cut);
+    assert_reset("--shift-by", "7", "17", "15", cut);
+    assert_reset("--shift-by", "-4", "6", "6", NULL);
+    assert_reset("--from-file", path, "70", "15", cut);
+    assert_reset("--to-current", NULL, "10", "10", NULL);
+    assert_reset("--to-latest", NULL, "0", "15",
+                 "group 'behind': nobody has set the end of 1 of the partitions (muster topics set-end): it counts as 0\n");
+    assert_run(run_cli("offsets", "pre-create", "made", "--topic", "orders:0", "--to-offset", "500", NULL), CLI_OK, "500\n", NULL);
+    unlink(path);
+}
+
+static const void *list_behind(struct fake *f, int16_t key, const void *request)
+{
+    const void *r = list_two(f, key, request);
+    if (r != NULL) {
+        ((const struct list_groups_response *)r)->groups.v[0].group_id = STR("behind");
+    }
+    return r;
+}
+
+/* What is committed beyond the end stays there, as with Kafka's tool. */
+static void what_is_committed_is_not_cut_by_to_current(void **state)
+{
+    struct fake *f = *state;
+    f->kafka = true;
+    f->more = list_behind;
+    struct run r = run_cli("offsets", "reset", "behind", "--topic", "orders:0", "--to-current", NULL);
+    assert_null(strstr(r.err, "beyond"));
+    assert_run(r, CLI_OK, "0              10          10\n", NULL);
 }
 
 int main(void)
@@ -246,6 +357,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_node_that_is_not_there_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(resetting_nothing_says_why, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_cut_is_counted, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_cut_to_an_end_that_nobody_has_set, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
