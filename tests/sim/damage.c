@@ -136,7 +136,7 @@ bool damage_none(const struct sim *sim)
     if (!sim->options.damage || sim->options.story != STORY_NONE)
         return false;
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
-        if (sim->nodes[id].damage != DAMAGE_NONE || sim->nodes[id].broken || sim->nodes[id].joining || memory_diverged(&sim->nodes[id]))
+        if (sim->nodes[id].damage != DAMAGE_NONE || sim->nodes[id].broken || sim->nodes[id].joining || memory_was_wrong(&sim->nodes[id]))
             return false;
     }
     return true;

@@ -22,6 +22,12 @@ bool memory_diverged(const struct sim_node *n)
     return n->diverges_next;
 }
 
+/* Its state may be right again, but the hashes of then may yet be compared. */
+bool memory_was_wrong(const struct sim_node *n)
+{
+    return memory_diverged(n) || (n->alive && n->was_wrong);
+}
+
 void memory_fault(struct sim *sim)
 {
     struct sim_node *n = &sim->nodes[1 + prng_below(&sim->random, sim->options.nodes)];

@@ -295,6 +295,7 @@ void damage_lie_ends(struct sim_node *n); /* the disk has caught up */
 /* memory.c: memory that changes by itself */
 void memory_fault(struct sim *sim);
 bool memory_diverged(const struct sim_node *n);
+bool memory_was_wrong(const struct sim_node *n);
 struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry,
                             struct buf *copy);                         /* what it applies instead */
 void memory_state(struct sim_node *n, uint32_t shard, uint64_t index); /* check_state_hash, if it is to be like the others' */
