@@ -317,10 +317,15 @@ static int take_bootstrap(struct cli *cli, int64_t *ret_timeout_ms)
     }
     if (given == NULL && cluster == NULL && environment != NULL && environment[0] != '\0') {
         given = environment;
+        cli->bootstrap_from = "from $MUSTER_BOOTSTRAP";
     }
     struct cli_context context = {.bootstrap = given, .timeout_ms = -1};
     int code = given != NULL ? CLI_OK : context_choose(cli, cluster, &context);
-    cli->bootstrap = context.bootstrap != NULL ? context.bootstrap : "127.0.0.1:9092";
+    cli->bootstrap = context.bootstrap;
+    if (cli->bootstrap == NULL) {
+        cli->bootstrap = "127.0.0.1:9092";
+        cli->bootstrap_from = "the default; --bootstrap HOST:PORT or --cluster NAME says where to ask";
+    }
     *ret_timeout_ms = context.timeout_ms > 0 ? context.timeout_ms : DEFAULT_TIMEOUT_MS;
     return code;
 }

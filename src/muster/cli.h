@@ -53,7 +53,7 @@ struct cli {
     int given_count;
     bool json;
     int64_t timeout_ms;
-    const char *bootstrap;
+    const char *bootstrap, *bootstrap_from; /* the latter: who said so, to be told when nobody answers there; NULL: the command line */
     struct {
         enum { PROGRESS_UNKNOWN, PROGRESS_NOWHERE, PROGRESS_ON_TERMINAL } where;
         int64_t shown_ms; /* when last; 0: never */

@@ -37,6 +37,7 @@ struct client {
     void (*answer_close)(void *ctx);
     void *answer_ctx;
     char client_id[CLIENT_ID_BYTES]; /* "muster-cli/USER" */
+    const char *from;                /* who named the bootstrap addresses, to be told when none answers; NULL: nothing is told */
     bool changing;                   /* the last request was one that changes something */
     char error[512];                 /* what failed and what to do, after any call that returned an error */
 };

@@ -373,7 +373,9 @@ const struct cli_command command_cluster_status = {
         "each other node has yet to apply, '?' where it does not answer. DIVERGED: two replicas differ at the same index, which is\n"
         "never right.\n"
         "Exit code 0 when every shard has a leader, 1 when a shard has none: a majority of its nodes has to answer each other. Nodes that\n"
-        "do not answer are named on standard error and do not count by themselves.",
+        "do not answer are named on standard error and do not count by themselves.\n"
+        "To stop a node for a while end it with SIGTERM (systemctl stop): it hands over what it leads, and clients notice nothing. Do not\n"
+        "remove it.",
     .run = run_status};
 
 /* ---- transfer ---- */
@@ -555,7 +557,12 @@ const struct cli_command command_cluster_transfer = {
     .summary = "Hands the leadership of a shard to another node and waits until that serves it.",
     .details =
         "The groups of the shard go on: their members keep what is left of their sessions. 'muster groups coordinator GROUP' says which\n"
-        "shard a group is in; '--group GROUP' hands that one over.",
+        "shard a group is in; '--group GROUP' hands that one over. When all nodes have been calm for some seconds, leadership goes back "
+        "to\n"
+        "its home by itself.\n"
+        "To stop a node for a while nothing has to be handed over: end it with SIGTERM (systemctl stop), which does so, and clients "
+        "notice\n"
+        "nothing. Do not remove it.",
     .options = transfer_options,
     .option_count = COUNT_OF(transfer_options),
     .run = run_transfer};

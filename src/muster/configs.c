@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "out.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct entity {
@@ -78,15 +79,15 @@ static bool is_wanted(const struct cli *cli, const struct entity *e, const told 
     return cli_flag(cli, "all") || is_set(e, config->config_source);
 }
 
-static int print_configs(struct cli *cli, const struct entity *e, const struct describe_configs_response_result *configs)
+static int print_configs(struct cli *cli, const struct entity *e, const told *v, int32_t len)
 {
     static const char *const headers[] = {"KEY", "VALUE", "SOURCE"};
     struct table t;
     json_t *rows = json_array();
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
-    for (int32_t i = 0; i < configs->configs.len; i++) {
-        if (is_wanted(cli, e, &configs->configs.v[i])) {
-            add_row(&t, rows, &configs->configs.v[i]);
+    for (int32_t i = 0; i < len; i++) {
+        if (is_wanted(cli, e, &v[i])) {
+            add_row(&t, rows, &v[i]);
         }
     }
     int count = (int)json_array_size(rows);
@@ -108,22 +109,58 @@ static int print_configs(struct cli *cli, const struct entity *e, const struct d
     return CLI_OK;
 }
 
+static int by_key(const void *a, const void *b)
+{
+    return str_cmp(((const told *)a)->name, ((const told *)b)->name);
+}
+
+/* What muster tells only of groups for which it is set, and to whom asks for it by its name: those that are not among v yet. */
+static int add_untold(struct client *c, const struct entity *e, struct arena *arena, told **v, int32_t *len)
+{
+    static const struct str keys[] = {STR("muster.protected"), STR("streams.topology.initialization"), STR("streams.topology.update")};
+    const struct describe_configs_response_result *more;
+    told *all = ARENA_NEW(arena, told, *len + (int32_t)COUNT_OF(keys));
+    int rc = 0;
+    if (*len > 0) {
+        memcpy(all, *v, (size_t)*len * sizeof(told));
+    }
+    *v = all;
+    for (size_t i = 0; i < COUNT_OF(keys) && rc == 0; i++) {
+        bool found = false;
+        for (int32_t k = 0; k < *len; k++) {
+            found = found || str_eq(all[k].name, keys[i]);
+        }
+        rc = found ? 0 : configs_fetch(c, e->type, e->name, &keys[i], arena, &more);
+        if (!found && rc == 0 && more->error_code == 0 && more->configs.len == 1) {
+            all[(*len)++] = more->configs.v[0];
+        }
+    }
+    qsort(all, (size_t)*len, sizeof(*all), by_key);
+    return rc;
+}
+
 static int run_show(struct cli *cli)
 {
     struct client c;
     struct entity e;
+    struct str key = cli->operand_count > 2 ? str_of(cli->operands[2]) : STR_NULL;
     const struct describe_configs_response_result *configs;
     int code = take_entity(cli, &e) ? cli_connect(cli, &c) : CLI_USAGE;
     if (code != CLI_OK) {
         return code;
     }
-    int rc = configs_fetch(&c, e.type, e.name, NULL, &cli->arena, &configs);
+    int rc = configs_fetch(&c, e.type, e.name, str_is_null(key) ? NULL : &key, &cli->arena, &configs);
+    told *v = rc == 0 ? configs->configs.v : NULL;
+    int32_t len = rc == 0 ? configs->configs.len : 0;
+    if (rc == 0 && configs->error_code == 0 && e.type == CONFIG_OF_GROUP && cli_flag(cli, "all")) {
+        rc = add_untold(&c, &e, &cli->arena, &v, &len);
+    }
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (configs->error_code != 0) {
         code = refused(cli, configs->error_code, configs->error_message);
     } else {
-        code = print_configs(cli, &e, configs);
+        code = print_configs(cli, &e, v, len);
     }
     client_fini(&c);
     return code;

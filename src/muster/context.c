@@ -112,16 +112,22 @@ int contexts_read(struct cli *cli, struct cli_contexts *ret)
     return wrong == NULL ? CLI_OK : cli_fail(cli, CLI_USAGE, "%s, line %d: %s", ret->path, number, wrong);
 }
 
+/* The one that is meant when the command line names none; NULL: there is none. */
+static const char *chosen_of(const struct cli_contexts *all)
+{
+    const char *environment = getenv("MUSTER_CLUSTER");
+    return environment != NULL && environment[0] != '\0' ? environment : all->chosen;
+}
+
 int context_choose(struct cli *cli, const char *name, struct cli_context *ret)
 {
     struct cli_contexts all;
-    const char *environment = getenv("MUSTER_CLUSTER");
     int code = contexts_read(cli, &all);
     if (code != CLI_OK) {
         return code;
     }
     if (name == NULL) {
-        name = environment != NULL && environment[0] != '\0' ? environment : all.chosen;
+        name = chosen_of(&all);
     }
     if (name == NULL) {
         return CLI_OK;
@@ -129,6 +135,7 @@ int context_choose(struct cli *cli, const char *name, struct cli_context *ret)
     for (int i = 0; i < all.count; i++) {
         if (strcmp(all.v[i].name, name) == 0) {
             *ret = all.v[i];
+            cli->bootstrap_from = arena_printf(&cli->arena, "cluster '%s' of %s", name, all.path).ptr;
             return ret->bootstrap != NULL ? CLI_OK : cli_fail(cli, CLI_USAGE, "%s: [%s] has no 'bootstrap'", all.path, name);
         }
     }
@@ -145,10 +152,11 @@ static int run_list(struct cli *cli)
     struct table t;
     json_t *clusters = json_array();
     int code = contexts_read(cli, &all);
+    const char *meant = code == CLI_OK ? chosen_of(&all) : NULL;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     for (int i = 0; code == CLI_OK && i < all.count; i++) {
         const struct cli_context *c = &all.v[i];
-        bool chosen = all.chosen != NULL && strcmp(all.chosen, c->name) == 0;
+        bool chosen = meant != NULL && strcmp(meant, c->name) == 0;
         json_t *one = json_object();
         out_json_set(one, "cluster", out_json_text(str_of(c->name)));
         out_json_set(one, "bootstrap", out_json_text(str_of(c->bootstrap)));
@@ -178,11 +186,12 @@ const struct cli_command command_config_list = {
     .verb = "list",
     .operands = "",
     .summary = "Lists the clusters that the config file names.",
-    .details = "The file is $MUSTER_CONFIG, else $XDG_CONFIG_HOME/muster/config, else ~/.config/muster/config:\n\n"
-               "    cluster = lab                                     # the one that is meant when none is named\n\n"
-               "    [lab]\n"
-               "    bootstrap = 10.0.0.1:9092,10.0.0.2:9092\n"
-               "    timeout = 20000                                   # milliseconds\n\n"
-               "--cluster NAME chooses one, and before the file's own choice $MUSTER_CLUSTER does. --bootstrap and $MUSTER_BOOTSTRAP go "
-               "before it.",
+    .details =
+        "The file is $MUSTER_CONFIG, else $XDG_CONFIG_HOME/muster/config, else ~/.config/muster/config:\n\n"
+        "    cluster = lab                                     # the one that is meant when none is named\n\n"
+        "    [lab]\n"
+        "    bootstrap = 10.0.0.1:9092,10.0.0.2:9092\n"
+        "    timeout = 20000                                   # milliseconds\n\n"
+        "--cluster NAME chooses one. Without it $MUSTER_BOOTSTRAP says where to ask; without that the cluster of $MUSTER_CLUSTER is\n"
+        "meant, then the file's own choice. --bootstrap says where to ask instead; it does not go together with --cluster.",
     .run = run_list};

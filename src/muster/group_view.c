@@ -19,6 +19,7 @@ int cli_connect(struct cli *cli, struct client *c)
     if (client_init(c, cli->bootstrap, cli->timeout_ms) < 0) {
         return cli_fail(cli, CLI_USAGE, "%s", c->error);
     }
+    c->from = cli->bootstrap_from;
     return CLI_OK;
 }
 
@@ -30,7 +31,8 @@ int cli_client_failed(struct cli *cli, const struct client *c, int rc)
     if (rc == MUSTER_E_NOT_LEADER) {
         return cli_fail(cli, CLI_UNREACHABLE, "%s", c->error);
     }
-    return cli_fail(cli, CLI_UNREACHABLE, "the cluster cannot be reached: %s%s", c->error,
+    return cli_fail(cli, CLI_UNREACHABLE, "the cluster cannot be reached: %s%s%s%s%s", c->error, c->from != NULL ? " (" : "",
+                    c->from != NULL ? c->from : "", c->from != NULL ? ")" : "",
                     rc == MUSTER_E_CLOSED && c->changing ? "; the request may have been carried out" : "");
 }
 

@@ -146,5 +146,7 @@ const struct cli_command command_cluster_members = {
         "STANDING is what the cluster wants of a node: a voter, a learner (it is sent everything but has no vote), joining or leaving.\n"
         "VOTES-IN and LEARNS-IN say in how many shards it is so already, LAG how many entries it misses in the shard where it misses "
         "most.\n"
-        "LEVEL: the highest feature level that the node's program knows (see upgrade).",
+        "LEVEL: the highest feature level that the node's program knows (see upgrade).\n"
+        "To stop a node for a while end it with SIGTERM (systemctl stop): it hands over what it leads, and clients notice nothing. Do not\n"
+        "remove it.",
     .run = run_members};

@@ -263,7 +263,10 @@ const struct cli_command command_cluster_remove = {
     .summary = "Takes a node out of the cluster, dead or alive; what it leads it hands over first.",
     .details =
         "Refused when the voters that are left would have no majority that answers. A node that runs ends by itself (exit code 8) and\n"
-        "leaves a note in its folder.",
+        "leaves a note in its folder.\n"
+        "A node that is to come back is not removed: end it with SIGTERM (systemctl stop); it hands over what it leads, and clients "
+        "notice\n"
+        "nothing.",
     .options = remove_options,
     .option_count = COUNT_OF(remove_options),
     .run = run_remove};
@@ -288,7 +291,8 @@ const struct cli_command command_cluster_replace = {.noun = "cluster",
                                                     .details =
                                                         "Start the node on an empty folder, then give this command. The old folder is let "
                                                         "in nowhere from then on: it is taken out of every\n"
-                                                        "shard, and the new one comes as a learner and becomes what the old one was.",
+                                                        "shard, and the new one comes as a learner and becomes what the old one was.\n"
+                                                        "    muster cluster replace 3",
                                                     .options = replace_options,
                                                     .option_count = COUNT_OF(replace_options),
                                                     .run = run_replace};

@@ -117,16 +117,28 @@ const struct cli_command command_offsets_copy = {
 
 /* ---- rename ---- */
 
+/* Protection is a config of the group of that name: it goes with the group, and is not the new one's. */
+static void say_old(struct cli *cli, struct str from, struct str to, bool protects, bool done)
+{
+    const char *protection = protects ? arena_printf(&cli->arena, ", and its protection with it: group %.*s is not protected",
+                                                     STR_ARG(out_quoted(to, &cli->arena)))
+                                            .ptr
+                                      : "";
+    cli_say(cli, "group %.*s %s deleted%s", STR_ARG(out_quoted(from, &cli->arena)), done ? "is" : "would be", protection);
+}
+
 /* The old group goes when the new one is there; whatever goes wrong in between leaves two groups, never none. */
 static int rename_group(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
 {
     struct str from = str_of(cli->operands[0]);
     struct group_view g;
+    enum protection protection;
     int code = how->force ? CLI_OK : group_check_protected(cli, client, from);
     if (code != CLI_OK) {
         return code;
     }
-    int rc = group_view_fetch(client, from, &cli->arena, &g);
+    int rc = protection_fetch(client, from, &cli->arena, &protection);
+    rc = rc == 0 ? group_view_fetch(client, from, &cli->arena, &g) : rc;
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
     }
@@ -135,11 +147,14 @@ static int rename_group(struct cli *cli, struct client *client, struct offset_ch
                         STR_ARG(out_quoted(from, &cli->arena)), (int)g.member_count, g.member_count == 1 ? "" : "s");
     }
     code = copy(cli, client, changes, how);
-    if (code != CLI_OK || how->validate_only) {
+    if (code == CLI_OK && !how->validate_only) {
+        code = group_delete(cli, client, from, how->force);
+    } else if (code != CLI_OK) {
         return code;
     }
-    code = group_delete(cli, client, from, how->force);
-    if (code != CLI_OK) {
+    if (code == CLI_OK) {
+        say_old(cli, from, changes->group, protection == PROTECTION_ON, !how->validate_only);
+    } else {
         cli_say(cli, "group %.*s has the offsets now, and group %.*s still exists", STR_ARG(out_quoted(changes->group, &cli->arena)),
                 STR_ARG(out_quoted(from, &cli->arena)));
     }

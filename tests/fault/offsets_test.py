@@ -80,7 +80,10 @@ def files(cli):
         check_equal(cli.offsets("h")["orders", 0], 0, "reset")
         cli("offsets", *words, "--execute")
         check_equal((cli.offsets("g"), cli.offsets("h")), (before, before), f"after {words}")
-    cli("offsets", "rename", "h", "i", "--execute")
+    _, err = cli("offsets", "rename", "h", "i")
+    check("group 'h' would be deleted\n" in err, err)
+    _, err = cli("offsets", "rename", "h", "i", "--execute")
+    check("group 'h' is deleted\n" in err, err)
     check_equal(cli.offsets("i"), before, "renamed")
     cli("groups", "describe", "h", code=1)
     gone = cli.file("gone.csv", "nothing,0,5\norders,0,6\n")
@@ -144,7 +147,13 @@ def protection(cli, client):
     client.leave("kept", member)
     cli("offsets", "reset", "kept", "--all-topics", "--to-earliest", "--execute", "--force")
     check_equal(cli.offsets("kept"), {("orders", 0): 0}, "forced")
-    cli("groups", "delete", "kept", "--force")
+    _, err = cli("offsets", "rename", "kept", "moved", "--execute", "--force")
+    check("group 'kept' is deleted, and its protection with it: group 'moved' is not protected" in err, err)
+    config = cli.json("configs", "get", "groups", "moved", "muster.protected")["configs"]
+    check_equal([(c["value"], c["source"]) for c in config], [("false", "default")], "the protection of the new group")
+    listed = [c["key"] for c in cli.json("configs", "list", "groups", "moved", "--all")["configs"]]
+    check_equal((listed.count("muster.protected"), listed), (1, sorted(listed)), "all of its configs")
+    cli("groups", "delete", "moved")
     say("protected: nobody but members and --force")
 
 

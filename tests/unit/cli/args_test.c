@@ -134,10 +134,12 @@ static void bootstrap_comes_from_the_environment(void **state)
     assert_int_equal(setenv("MUSTER_BOOTSTRAP", "there:9", 1), 0);
     struct run r = RUN("a");
     assert_string_equal(seen.bootstrap, "there:9");
+    assert_string_equal(seen.bootstrap_from, "from $MUSTER_BOOTSTRAP");
     run_fini(&r);
     assert_int_equal(unsetenv("MUSTER_BOOTSTRAP"), 0);
     r = RUN("a");
     assert_string_equal(seen.bootstrap, "127.0.0.1:9092");
+    assert_non_null(strstr(seen.bootstrap_from, "the default; --bootstrap"));
     run_fini(&r);
 }
 

@@ -16,9 +16,14 @@ static const void *describe(struct fake *f, const struct describe_configs_reques
 {
     static told configs[] = {{.name = STR("retention.ms"), .value = STR("5"), .config_source = 1, .documentation = STR_NULL},
                              {.name = STR("cleanup.policy"), .value = STR("delete"), .config_source = 5, .documentation = STR_NULL}};
+    static told untold = {.name = STR("muster.protected"), .value = STR("false"), .config_source = 5, .documentation = STR_NULL};
     struct describe_configs_response *r = ARENA_NEW(&f->arena, struct describe_configs_response, 1);
     wire_init(&wire_describe_configs_response, r);
+    const struct str_array *keys = &q->resources.v[0].configuration_keys;
     note(q->resources.v[0].resource_type, q->resources.v[0].resource_name);
+    for (int32_t i = 0; i < keys->len; i++) {
+        snprintf(asked + strlen(asked), sizeof(asked) - strlen(asked), " %.*s", STR_ARG(keys->v[i]));
+    }
     r->results.v = ARENA_NEW(&f->arena, struct describe_configs_response_result, 1);
     r->results.len = 1;
     r->results.v[0] = (struct describe_configs_response_result){.error_message = STR_NULL,
@@ -26,6 +31,10 @@ static const void *describe(struct fake *f, const struct describe_configs_reques
                                                                 .resource_name = q->resources.v[0].resource_name,
                                                                 .configs = {configs, COUNT_OF(configs)}};
     r->results.v[0].error_code = str_eq(q->resources.v[0].resource_name, STR("nothing")) ? 3 : 0;
+    if (keys->len == 1 && str_eq(keys->v[0], STR("muster.protected"))) { /* told to whom asks for it */
+        r->results.v[0].configs.v = &untold;
+        r->results.v[0].configs.len = 1;
+    }
     return r;
 }
 
@@ -85,8 +94,12 @@ static void configs_are_shown(void **state)
     assert_run(r, CLI_OK, "", "", "2 orders");
     assert_run(run_cli("configs", "list", "topic", "orders", "--all", NULL), CLI_OK, "cleanup.policy  delete  default\n", "", "2 orders");
     assert_run(run_cli("configs", "get", "topics", "orders", "cleanup.policy", NULL), CLI_OK, "cleanup.policy  delete  default\n", "",
-               "2 orders");
-    assert_run(run_cli("configs", "get", "topics", "orders", "x", NULL), CLI_FAILED, "", "topics 'orders' has no config 'x'", "2 orders");
+               "2 orders cleanup.policy");
+    assert_run(run_cli("configs", "get", "topics", "orders", "x", NULL), CLI_FAILED, "", "topics 'orders' has no config 'x'", "2 orders x");
+    assert_run(run_cli("configs", "get", "groups", "shop", "muster.protected", NULL), CLI_OK, "muster.protected  false  default\n", "",
+               "32 shop muster.protected");
+    assert_run(run_cli("configs", "list", "groups", "shop", "--all", NULL), CLI_OK,
+               "cleanup.policy    delete  default\nmuster.protected  false   default\nretention.ms", "", "32 shop streams.topology.update");
     assert_run(run_cli("configs", "list", "groups", "shop", NULL), CLI_OK, "", "nothing is set for groups 'shop'", "32 shop");
     assert_run(run_cli("configs", "list", "brokers", "7", "--all", "--json", NULL), CLI_OK, "\"key\": \"retention.ms\"", "", "4 7");
     assert_run(run_cli("configs", "list", "brokers", "default", "--all", NULL), CLI_OK, "retention.ms", "", "4 ");

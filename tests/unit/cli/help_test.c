@@ -366,6 +366,8 @@ static void clusters_have_names(void **state)
     (void)state;
     assert_config(TWO, NULL, CLI_UNREACHABLE, "127.0.0.1:1:");
     assert_config(TWO, "b", CLI_UNREACHABLE, "127.0.0.1:2:");
+    assert_config(TWO, NULL, CLI_UNREACHABLE, " (cluster 'a' of /tmp/muster-config-");
+    assert_config(TWO, "b", CLI_UNREACHABLE, " (cluster 'b' of /tmp/muster-config-");
     assert_config(TWO, "c", CLI_USAGE, "has no cluster 'c'");
     assert_config("cluster = x\n", NULL, CLI_USAGE, "has no cluster 'x'");
     setenv("MUSTER_CONFIG", "/nonexistent/config", 1);
@@ -384,6 +386,47 @@ static void clusters_have_names(void **state)
     struct run run = run_cli("topics", "list", "--bootstrap", "127.0.0.1:1", "--cluster", "a", NULL);
     assert_int_equal(run.code, CLI_USAGE);
     run_fini(&run);
+}
+
+static void assert_listed(const char *yes, const char *no)
+{
+    struct run run = run_cli("config", "list", NULL);
+    assert_non_null(strstr(run.out, yes));
+    assert_non_null(strstr(run.out, no));
+    run_fini(&run);
+}
+
+/* --cluster, then $MUSTER_BOOTSTRAP, then $MUSTER_CLUSTER, then the file. */
+static void the_nearest_word_names_the_cluster(void **state)
+{
+    char path[] = "/tmp/muster-config-XXXXXX";
+    int fd = mkstemp(path);
+    (void)state;
+    assert_int_equal(write(fd, TWO, strlen(TWO)), strlen(TWO));
+    close(fd);
+    setenv("MUSTER_CONFIG", path, 1);
+    assert_listed("127.0.0.1:1      100  yes\n", "127.0.0.1:2      100  no\n");
+    setenv("MUSTER_CLUSTER", "b", 1);
+    assert_listed("127.0.0.1:2      100  yes\n", "127.0.0.1:1      100  no\n");
+    struct run run = run_cli("topics", "list", NULL);
+    assert_non_null(strstr(run.err, "127.0.0.1:2: "));
+    run_fini(&run);
+    setenv("MUSTER_BOOTSTRAP", "127.0.0.1:3", 1);
+    run = run_cli("topics", "list", "--timeout", "100", NULL);
+    assert_non_null(strstr(run.err, "127.0.0.1:3: "));
+    assert_non_null(strstr(run.err, " (from $MUSTER_BOOTSTRAP)\n"));
+    run_fini(&run);
+    run = run_cli("topics", "list", "--cluster", "a", NULL);
+    assert_non_null(strstr(run.err, "127.0.0.1:1: "));
+    run_fini(&run);
+    run = run_cli("topics", "list", "--bootstrap", "127.0.0.1:4", "--timeout", "100", NULL);
+    assert_non_null(strstr(run.err, "127.0.0.1:4: "));
+    assert_null(strchr(run.err, '('));
+    run_fini(&run);
+    unsetenv("MUSTER_BOOTSTRAP");
+    unsetenv("MUSTER_CLUSTER");
+    unsetenv("MUSTER_CONFIG");
+    unlink(path);
 }
 
 /* ---- again and again ---- */
@@ -419,6 +462,7 @@ int main(void)
         cmocka_unit_test(kafka_names_are_known),
         cmocka_unit_test(operands_are_named_by_options),
         cmocka_unit_test(clusters_have_names),
+        cmocka_unit_test(the_nearest_word_names_the_cluster),
         cmocka_unit_test(what_only_shows_can_be_watched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

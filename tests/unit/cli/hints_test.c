@@ -333,6 +333,29 @@ static const void *list_behind(struct fake *f, int16_t key, const void *request)
     return r;
 }
 
+/* "behind" is protected; everything that changes something is a failure but the question whether it would be done. */
+static const void *renames(struct fake *f, int16_t key, const void *request)
+{
+    if (key == API_KEY_ALTER_GROUP_OFFSETS) {
+        assert_true(((const struct alter_group_offsets_request *)request)->validate_only);
+        return alter_offsets(f, request);
+    }
+    return protects(f, key, request);
+}
+
+static void a_rename_says_what_becomes_of_the_old_group(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    struct fake *f = *state;
+    f->more = ends_and_changes;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    assert_run(run_cli("offsets", "rename", "behind", "ahead", NULL), CLI_OK, "ahead", "group 'behind' would be deleted\n");
+    f->more = renames;
+    assert_run(run_cli("offsets", "rename", "behind", "ahead", "--force", NULL), CLI_OK, "ahead",
+               "group 'behind' would be deleted, and its protection with it: group 'ahead' is not protected\n");
+}
+
 /* What is committed beyond the end stays there, as with Kafka's tool. */
 static void what_is_committed_is_not_cut_by_to_current(void **state)
 {
@@ -358,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(resetting_nothing_says_why, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_cut_is_counted, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(nothing_is_cut_to_an_end_that_nobody_has_set, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_rename_says_what_becomes_of_the_old_group, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
