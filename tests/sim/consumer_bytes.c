@@ -16,6 +16,8 @@ static bool number_of(struct sim *sim, uint32_t group, uint32_t topic, uint32_t 
         known->as_of = as_of;
         known->there = topic_newest(sim, consumer_topic(group, topic, name), &found);
         known->number = known->there ? topic_number(sim, found.id) : 0;
+        if (known->there)
+            sim->consumers->had[known->number] = known;
     }
     *ret = known->number;
     return known->there;
@@ -47,28 +49,27 @@ static void write_text(struct buf *out, const char *text)
     (void)buf_put(out, text, strlen(text));
 }
 
+/* Of a topic that is gone, or is another one of that name by now, too: the coordinator may not know that yet. */
 static void write_partitions(struct buf *out, struct sim *sim, uint32_t group, const struct unit_set *units)
 {
     size_t count_at = out->len;
     int32_t count = 0;
     write_number(out, 4, 0);
     for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
-        uint32_t number;
-        int32_t own = 0;
+        struct unit_set own = {0};
         char name[SIM_ID_MAX];
-        if (!number_of(sim, group, t, &number))
-            continue;
-        for (int32_t i = 0; i < units->len; i++)
-            own += unit_name(units->v[i]) == number;
-        if (own == 0)
-            continue;
-        count++;
-        write_text(out, consumer_topic(group, t, name));
-        write_number(out, 4, own);
         for (int32_t i = 0; i < units->len; i++) {
-            if (unit_name(units->v[i]) == number)
-                write_number(out, 4, unit_partition(units->v[i]));
+            if (sim->consumers->had[unit_name(units->v[i])] == &sim->consumers->known[group][t])
+                set_add(&own, unit_of(0, unit_partition(units->v[i])));
         }
+        if (own.len > 0) {
+            count++;
+            write_text(out, consumer_topic(group, t, name));
+            write_number(out, 4, own.len);
+        }
+        for (int32_t i = 0; i < own.len; i++)
+            write_number(out, 4, unit_partition(own.v[i]));
+        set_free(&own);
     }
     put_be32(out->ptr + count_at, (uint32_t)count);
 }
