@@ -85,6 +85,7 @@ struct arena_chunk;
 struct arena {
     struct arena_chunk *head;
     size_t used_bytes;                                   /* handed out since the last clear */
+    struct arena_chunk *spare;                           /* empty, or NULL */
     size_t limit_bytes;                                  /* 0: none */
 };
 void  arena_init(struct arena *a, size_t limit_bytes);

@@ -43,13 +43,29 @@ static void chunk_free(struct arena_chunk *chunk)
     free(chunk);
 }
 
+/* What was never handed out is poisoned already. */
+static void chunk_shorten(struct arena_chunk *chunk, size_t used)
+{
+    ASAN_POISON_MEMORY_REGION(chunk->data + used, chunk->used - used);
+    chunk->used = used;
+}
+
 void arena_init(struct arena *a, size_t limit_bytes)
 {
     *a = (struct arena){.limit_bytes = limit_bytes};
 }
 
+static void spare_free(struct arena *a)
+{
+    if (a->spare != NULL) {
+        chunk_free(a->spare);
+    }
+    a->spare = NULL;
+}
+
 void arena_fini(struct arena *a)
 {
+    spare_free(a);
     while (a->head != NULL) {
         struct arena_chunk *older = a->head->older;
         chunk_free(a->head);
@@ -60,6 +76,7 @@ void arena_fini(struct arena *a)
 
 void arena_clear(struct arena *a)
 {
+    spare_free(a);
     a->used_bytes = 0;
     if (a->head == NULL) {
         return;
@@ -73,8 +90,7 @@ void arena_clear(struct arena *a)
         arena_fini(a);
         return;
     }
-    a->head->used = 0;
-    ASAN_POISON_MEMORY_REGION(a->head->data, a->head->size);
+    chunk_shorten(a->head, 0);
 }
 
 struct arena_mark arena_here(const struct arena *a)
@@ -82,16 +98,21 @@ struct arena_mark arena_here(const struct arena *a)
     return (struct arena_mark){.head = a->head, .head_used = a->head != NULL ? a->head->used : 0, .used_bytes = a->used_bytes};
 }
 
+/* One of the chunks that become empty is kept: who goes back again and again to the end of a full one needs another each time. */
 void arena_rewind(struct arena *a, struct arena_mark mark)
 {
     while (a->head != mark.head) {
-        struct arena_chunk *older = a->head->older;
-        chunk_free(a->head);
-        a->head = older;
+        struct arena_chunk *empty = a->head;
+        a->head = empty->older;
+        if (a->spare != NULL) {
+            chunk_free(empty);
+        } else {
+            chunk_shorten(empty, 0);
+            a->spare = empty;
+        }
     }
     if (a->head != NULL) {
-        a->head->used = mark.head_used;
-        ASAN_POISON_MEMORY_REGION(a->head->data + mark.head_used, a->head->size - mark.head_used);
+        chunk_shorten(a->head, mark.head_used);
     }
     a->used_bytes = mark.used_bytes;
 }
@@ -105,6 +126,12 @@ static bool arena_grow(struct arena *a, size_t need)
     }
     if (size < need) {
         size = need;
+    }
+    if (a->spare != NULL && a->spare->size >= need) {
+        a->spare->older = a->head;
+        a->head = a->spare;
+        a->spare = NULL;
+        return true;
     }
     struct arena_chunk *chunk = malloc(sizeof(*chunk) + size);
     if (chunk == NULL) {

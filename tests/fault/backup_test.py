@@ -36,8 +36,10 @@ class Changes(threading.Thread):
         self.count = 0
 
     def run(self):
+        turn = 0
         while not self.stopped:
-            name = f"passing-{self.count % 5}"
+            name = f"passing-{turn}"  # what an error left behind has another one
+            turn += 1
             try:
                 self.client.create_topic(name, 2)
                 self.client.commit(f"g{self.count % 20}", {name: {0: 1}})

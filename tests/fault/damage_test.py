@@ -83,9 +83,15 @@ def flipped_bit(cluster, client):
 
 def torn_batch(cluster, client):
     """Half a batch behind the last one, as a power failure leaves it."""
+    path = newest_segment(cluster, 2)
+    sizes = []
+
+    def still():
+        sizes.append(used_bytes(path))
+        return len(sizes) > 5 and len(set(sizes[-6:])) == 1
+    until("nothing is written", still, 20, 0.1)  # else the kill could leave half a batch by itself
     cluster.kill(2)
     cluster.await_end(2)
-    path = newest_segment(cluster, 2)
     end = (used_bytes(path) + 7) // 8 * 8
     with open(path, "r+b") as f:
         f.seek(end)

@@ -104,6 +104,25 @@ static void arena_goes_back_to_a_mark(void **state)
     arena_fini(&a);
 }
 
+/* At the end of a full chunk, too, without asking the machine for memory each time. */
+static void arena_goes_back_again_and_again(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    arena_get(&a, 4096);
+    struct arena_mark mark = arena_here(&a);
+    const void *first = arena_get(&a, 64);
+    for (int i = 0; i < 10; i++) {
+        arena_rewind(&a, mark);
+        assert_ptr_equal(a.head, mark.head);
+        assert_ptr_equal(arena_get(&a, 64), first);
+    }
+    arena_rewind(&a, mark);
+    assert_non_null(arena_get(&a, 1 << 20)); /* more than the one that was kept has */
+    arena_fini(&a);
+}
+
 static void arena_limit(void **state)
 {
     (void)state;
@@ -284,6 +303,7 @@ int run_memory_tests(void)
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(arena_keeps_its_first_chunk),
         cmocka_unit_test(arena_goes_back_to_a_mark),
+        cmocka_unit_test(arena_goes_back_again_and_again),
         cmocka_unit_test(arena_limit),
         cmocka_unit_test(arena_copies),
         cmocka_unit_test(pool_counts_what_was_asked_for),

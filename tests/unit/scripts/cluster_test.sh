@@ -79,12 +79,15 @@ cluster stop
 expect 'stop ended a foreign process' kill -0 "$other"
 kill "$other"
 
-echo '{"featureLevel": 2, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 0, "serving": false}]}' >"$TEMP/answer"
+served='{"shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}], "members": [{"featureLevel": 3}, {"featureLevel": 2}]'
+echo "$served, \"featureLevel\": 2}" | sed 's/"leader": 3, "serving": true/"leader": 0, "serving": false/' >"$TEMP/answer"
 expect_refusal 'wait returns although a shard has no leader' 'not all groups are served' cluster wait 1
-echo '{"featureLevel": 0, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
-expect_refusal 'wait returns although the cluster has no feature level' 'not all groups are served' cluster wait 1
-echo '{"featureLevel": 2, "shards": [{"shard": 0, "leader": 1, "serving": true}, {"shard": 1, "leader": 3, "serving": true}]}' >"$TEMP/answer"
+echo "$served, \"featureLevel\": 1}" >"$TEMP/answer"
+expect_refusal 'wait returns although the new cluster has not the level of its nodes' 'not all groups are served' cluster wait 1
+echo "$served, \"featureLevel\": 2}" >"$TEMP/answer"
 expect 'wait does not return although all is served' cluster wait 1
+echo "$served, \"featureLevel\": 1}" >"$TEMP/answer"
+expect 'wait does not return although the cluster is no longer new' cluster wait 1
 printf 'NODE  ADDRESS          SHARD\n   2  127.0.0.1:21100      7\n' >"$TEMP/answer"
 expect_text coordinator "$(cluster coordinator some-group)" 2
 expect_text coordinator "$(tail -n 1 "$TEMP/asked")" 'groups coordinator some-group --bootstrap 127.0.0.1:21000'
