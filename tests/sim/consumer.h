@@ -65,7 +65,7 @@ struct sim_consumers {
     struct looker lookers[3];
     struct administrator admin;
     struct known_topic known[SIM_CONSUMER_GROUPS][PLAN_TOPICS];
-    const struct known_topic *had[SIM_TOPICS_MAX]; /* whose name a topic has or had, by its number */
+    const struct known_topic *had[SIM_TOPICS_MAX];        /* whose name a topic has or had, by its number */
     int32_t partitions[SIM_CONSUMER_GROUPS][PLAN_TOPICS]; /* that they have, or are to have; 0: it is not there; -1: nor will be again */
     uint32_t fashion[SIM_CONSUMER_GROUPS];                /* of a mixed group: how many of a million begin their lives as classic ones */
     uint8_t type[SIM_CONSUMER_GROUPS];                    /* of a mixed group: as its coordinator last wrote it */

@@ -231,37 +231,6 @@ static void test_cut_off_leader_confirms_nothing(void **state)
     world_fini(&w);
 }
 
-static int64_t led_us(struct world *w, uint32_t id)
-{
-    struct replica_shard_status status;
-    replica_status(world_node(w, id)->core, 0, &status);
-    return status.led_us;
-}
-
-/* Whoever takes over knows when the leader before was last heard of; so does one that led itself and had no majority for a while. */
-static void test_when_the_one_before_was_heard_of(void **state)
-{
-    struct world w;
-    (void)state;
-    start(&w, 61, 3, 1);
-    world_run(&w, 500 * MS);
-    uint32_t old = world_leader(&w, 0)->id;
-    int64_t cut_us = w.now_us;
-    world_isolate(&w, old, true);
-    const struct node *leader;
-    while ((leader = world_leader(&w, 0)) == NULL || leader->id == old) {
-        world_run(&w, 100);
-    }
-    uint32_t next = leader->id;
-    assert_true(led_us(&w, next) <= cut_us + 20 * MS && led_us(&w, next) >= cut_us - 100 * MS);
-    world_run(&w, SECOND);
-    assert_true(led_us(&w, old) <= cut_us + 20 * MS && led_us(&w, old) >= cut_us - 100 * MS);
-    for (uint32_t id = 1; id <= 3; id++) {
-        assert_true(id == old || led_us(&w, id) >= w.now_us - 100 * MS);
-    }
-    world_fini(&w);
-}
-
 /* The contact with a majority stops moving when the majority is gone. */
 static void test_contact_stops_when_cut_off(void **state)
 {
@@ -374,69 +343,6 @@ static void test_transfer_to_a_frozen_node_aborts(void **state)
     assert_true(world_settle(&w, SECOND));
     assert_true(world_even(&w, SECOND));
     world_fini(&w);
-}
-
-static void test_leadership_goes_home(void **state)
-{
-    struct world w;
-    (void)state;
-    world_init(&w, 80, 3, 4);
-    w.options.balance_after_ms = 2000;
-    world_start(&w);
-    assert_true(world_settle(&w, 3 * SECOND));
-    load(&w, 100 * MS);
-    world_kill(&w, 2);
-    load(&w, SECOND);
-    assert_int_not_equal(world_leader(&w, 1)->id, 2);
-    world_restart(&w, 2);
-    load(&w, SECOND);
-    assert_int_not_equal(world_leader(&w, 1)->id, 2); /* not yet: it must have been calm for a while */
-    load(&w, 4 * SECOND);
-    for (uint32_t s = 0; s < 4; s++) {
-        assert_int_equal(world_leader(&w, s)->id, s % 3 + 1);
-    }
-    world_fini(&w);
-}
-
-/* A world in which shard 1 is about to go home to node 2, which was away; run until the moment at_us, or until it goes. */
-static uint32_t start_going_home(struct world *w, int64_t at_us)
-{
-    world_init(w, 81, 3, 4);
-    w->options.balance_after_ms = 2000;
-    world_start(w);
-    assert_true(world_settle(w, 3 * SECOND));
-    world_kill(w, 2);
-    load(w, SECOND);
-    uint32_t leader = world_leader(w, 1)->id;
-    assert_int_not_equal(leader, 2);
-    world_restart(w, 2);
-    while (w->now_us < at_us && stats_of(w, leader).transfers_begun == 0) {
-        load(w, MS);
-    }
-    return leader;
-}
-
-/* A node freezes just before: the one that is to have it, or another. Nothing moves until it is back. */
-static void test_leadership_stays_while_a_node_is_silent(void **state)
-{
-    struct world w;
-    (void)state;
-    uint32_t leader = start_going_home(&w, 60 * SECOND);
-    int64_t went_us = w.now_us;
-    assert_true(stats_of(&w, leader).transfers_begun > 0);
-    world_fini(&w);
-    const uint32_t frozen[] = {2, 4 - leader};
-    for (size_t i = 0; i < COUNT_OF(frozen); i++) {
-        start_going_home(&w, went_us - 20 * MS);
-        world_pause(&w, frozen[i]);
-        load(&w, 800 * MS);
-        assert_int_equal(stats_of(&w, leader).transfers_begun, 0);
-        assert_int_equal(world_leader(&w, 1)->id, leader);
-        world_resume(&w, frozen[i]);
-        load(&w, 8 * SECOND);
-        assert_int_equal(world_leader(&w, 1)->id, 2);
-        world_fini(&w);
-    }
 }
 
 static void test_full_disk_hands_over(void **state)
@@ -780,14 +686,11 @@ int main(void)
         cmocka_unit_test(test_fast_failover),
         cmocka_unit_test(test_frozen_leader),
         cmocka_unit_test(test_cut_off_leader_confirms_nothing),
-        cmocka_unit_test(test_when_the_one_before_was_heard_of),
         cmocka_unit_test(test_contact_stops_when_cut_off),
         cmocka_unit_test(test_rounds_that_carry_many_are_rarer),
         cmocka_unit_test(test_transfer_under_load),
         cmocka_unit_test(test_transfer_refusals),
         cmocka_unit_test(test_transfer_to_a_frozen_node_aborts),
-        cmocka_unit_test(test_leadership_goes_home),
-        cmocka_unit_test(test_leadership_stays_while_a_node_is_silent),
         cmocka_unit_test(test_full_disk_hands_over),
         cmocka_unit_test(test_full_disks_everywhere),
         cmocka_unit_test(test_slow_disk_hands_over),

@@ -1,0 +1,132 @@
+/* Who leads, by choice: shards go home to the nodes that they prefer; and what is known of who led before. */
+#include "world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { MS = 1000, SECOND = 1000000 };
+
+/* A command for each shard every millisecond, where that is possible. */
+static void load(struct world *w, int64_t us)
+{
+    for (int64_t end = w->now_us + us; w->now_us < end;) {
+        for (uint32_t s = 0; s < w->shard_count; s++) {
+            (void)world_put(w, s, 64);
+        }
+        world_run(w, MS);
+    }
+}
+
+static uint64_t transfers_of(struct world *w, uint32_t id)
+{
+    struct core_stats stats;
+    core_stats(world_node(w, id)->core, &stats);
+    return stats.transfers_begun;
+}
+static void test_leadership_goes_home(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w, 80, 3, 4);
+    w.options.balance_after_ms = 2000;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    load(&w, 100 * MS);
+    world_kill(&w, 2);
+    load(&w, SECOND);
+    assert_int_not_equal(world_leader(&w, 1)->id, 2);
+    world_restart(&w, 2);
+    load(&w, SECOND);
+    assert_int_not_equal(world_leader(&w, 1)->id, 2); /* not yet: it must have been calm for a while */
+    load(&w, 4 * SECOND);
+    for (uint32_t s = 0; s < 4; s++) {
+        assert_int_equal(world_leader(&w, s)->id, s % 3 + 1);
+    }
+    world_fini(&w);
+}
+
+/* A world in which shard 1 is about to go home to node 2, which was away; run until the moment at_us, or until it goes. */
+static uint32_t start_going_home(struct world *w, int64_t at_us)
+{
+    world_init(w, 81, 3, 4);
+    w->options.balance_after_ms = 2000;
+    world_start(w);
+    assert_true(world_settle(w, 3 * SECOND));
+    world_kill(w, 2);
+    load(w, SECOND);
+    uint32_t leader = world_leader(w, 1)->id;
+    assert_int_not_equal(leader, 2);
+    world_restart(w, 2);
+    while (w->now_us < at_us && transfers_of(w, leader) == 0) {
+        load(w, MS);
+    }
+    return leader;
+}
+
+/* A node freezes just before: the one that is to have it, or another. Nothing moves until it is back. */
+static void test_leadership_stays_while_a_node_is_silent(void **state)
+{
+    struct world w;
+    (void)state;
+    uint32_t leader = start_going_home(&w, 60 * SECOND);
+    int64_t went_us = w.now_us;
+    assert_true(transfers_of(&w, leader) > 0);
+    world_fini(&w);
+    const uint32_t frozen[] = {2, 4 - leader};
+    for (size_t i = 0; i < COUNT_OF(frozen); i++) {
+        start_going_home(&w, went_us - 20 * MS);
+        world_pause(&w, frozen[i]);
+        load(&w, 800 * MS);
+        assert_int_equal(transfers_of(&w, leader), 0);
+        assert_int_equal(world_leader(&w, 1)->id, leader);
+        world_resume(&w, frozen[i]);
+        load(&w, 8 * SECOND);
+        assert_int_equal(world_leader(&w, 1)->id, 2);
+        world_fini(&w);
+    }
+}
+
+static int64_t led_us(struct world *w, uint32_t id)
+{
+    struct replica_shard_status status;
+    replica_status(world_node(w, id)->core, 0, &status);
+    return status.led_us;
+}
+
+/* Whoever takes over knows when the leader before was last heard of; so does one that led itself and had no majority for a while. */
+static void test_when_the_one_before_was_heard_of(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w, 61, 3, 1);
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    world_run(&w, 500 * MS);
+    uint32_t old = world_leader(&w, 0)->id;
+    int64_t cut_us = w.now_us;
+    world_isolate(&w, old, true);
+    const struct node *leader;
+    while ((leader = world_leader(&w, 0)) == NULL || leader->id == old) {
+        world_run(&w, 100);
+    }
+    uint32_t next = leader->id;
+    assert_true(led_us(&w, next) <= cut_us + 20 * MS && led_us(&w, next) >= cut_us - 100 * MS);
+    world_run(&w, SECOND);
+    assert_true(led_us(&w, old) <= cut_us + 20 * MS && led_us(&w, old) >= cut_us - 100 * MS);
+    for (uint32_t id = 1; id <= 3; id++) {
+        assert_true(id == old || led_us(&w, id) >= w.now_us - 100 * MS);
+    }
+    world_fini(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_leadership_goes_home),
+        cmocka_unit_test(test_leadership_stays_while_a_node_is_silent),
+        cmocka_unit_test(test_when_the_one_before_was_heard_of),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
