@@ -199,7 +199,7 @@ static void hear_classic(struct consumer *c, int16_t error, const char *what)
 {
     struct member *m = &c->member;
     bool other = c->asked_epoch != m->epoch;
-    if (error == UNKNOWN_MEMBER_ID || error == FENCED_INSTANCE_ID)
+    if (error == UNKNOWN_MEMBER_ID || error == FENCED_INSTANCE_ID || error == GROUP_ID_NOT_FOUND)
         member_refused(m, error, STR_NULL);
     else if (error != ILLEGAL_GENERATION && error != REBALANCE_IN_PROGRESS && (error != NONE || other))
         sim_fail(m->sim, "%s (%s) in generation %d: a %s with generation %d is answered with error %d", m->name, m->member_id, m->epoch,
