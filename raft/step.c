@@ -240,10 +240,12 @@ void shard_tell(struct shard *s)
     if (role == s->told_role && term == s->told_term && leader == s->told_leader) {
         return;
     }
+    bool begins = role == REPLICA_SERVING && (term != s->told_term || s->told_role != REPLICA_HANDING_OVER);
     s->told_role = role;
     s->told_term = term;
     s->told_leader = leader;
     core->events.role(core->events.ctx, s->id, role, term, leader);
+    s->led_us = begins ? core->now_us : s->led_us; /* a majority has the office's first entry; it is told first when nobody led */
 }
 
 int shard_step(struct shard *s, struct raft_event *event)

@@ -147,6 +147,11 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
         fail_msg("shard %u has two leaders in term %llu: %u and %u", shard, (unsigned long long)term, *of_term, n->id);
     }
     *of_term = n->id;
+    if (role == REPLICA_SERVING) {
+        struct replica_shard_status status;
+        replica_status(n->core, shard, &status);
+        s->led_before_us = status.led_us;
+    }
 }
 
 static void check_history(struct node *n, uint32_t shard, uint64_t index)

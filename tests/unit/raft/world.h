@@ -14,6 +14,7 @@ struct world_shard {
     enum replica_role role;
     uint64_t term;
     uint32_t leader;
+    int64_t led_before_us; /* as it was known when it began to serve */
     uint64_t applied;
     uint64_t hash;     /* over all entries applied, in order */
     uint64_t commands; /* ... with content */
