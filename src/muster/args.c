@@ -256,6 +256,7 @@ static bool find_words(struct cli *cli, int argc, char **argv, struct words *ret
 static bool take_arguments(struct cli *cli, const struct words *words, int argc, char **argv)
 {
     bool options = true;
+    int64_t number; /* a negative one is an operand, and told to be wrong by whom it is for */
     cli->operands = ARENA_NEW(&cli->arena, const char *, argc);
     for (int i = 1; i < argc; i++) {
         if (i == words->noun || i == words->verb) {
@@ -271,7 +272,7 @@ static bool take_arguments(struct cli *cli, const struct words *words, int argc,
             if (!take_option(cli, argc, argv, &i)) {
                 return false;
             }
-        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0') {
+        } else if (options && argv[i][0] == '-' && argv[i][1] != '\0' && !cli_parse_number(argv[i], INT64_MIN, INT64_MAX, &number)) {
             cli_say(cli, "unknown option '%s' (--help lists them)", argv[i]);
             return false;
         } else {
@@ -337,6 +338,9 @@ static int take_globals(struct cli *cli)
     if ((cli_flag(cli, "watch") || cli_flag(cli, "times")) && !cli->command->watchable) {
         return cli_fail(cli, CLI_USAGE, "'%s %s' is done once; --watch is for what only shows something", cli->command->noun,
                         cli->command->verb);
+    }
+    if (cli_flag(cli, "times") && !cli_flag(cli, "watch")) {
+        return cli_fail(cli, CLI_USAGE, "--times goes with --watch SECONDS");
     }
     int code = take_bootstrap(cli, &timeout_ms);
     if (code != CLI_OK) {

@@ -1,12 +1,15 @@
 #include "group_view.h"
 #include "log.h"
 #include "log_past.h"
+#include "out.h"
+
+#include <muster/closest.h>
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
+enum { KAFKA_GROUP_ID_NOT_FOUND = 69, MEANT_MS = 500 };
 
 int cli_connect(struct cli *cli, struct client *c)
 {
@@ -315,6 +318,29 @@ static void drop_doubles(struct listed_groups *list)
         }
     }
     list->count = kept;
+}
+
+const char *group_meant(struct client *c, struct str group, struct arena *arena)
+{
+    const struct metadata_response *metadata;
+    const void *answer = NULL;
+    struct list_groups_request request;
+    struct closest closest;
+    int64_t attempt_ms = c->attempt_ms;
+    wire_init(&wire_list_groups_request, &request);
+    struct client_call call = {.key = API_KEY_LIST_GROUPS, .max_version = -1, .request = &request};
+    closest_init(&closest, group, 1 + group.len / 4);
+    c->attempt_ms = attempt_ms < MEANT_MS ? attempt_ms : MEANT_MS;
+    int rc = client_metadata(c, NULL, 0, arena, &metadata);
+    for (int n = 0; rc == 0 && client_broker(c, n) != NULL; n++) {
+        bool told = client_node_call(c, client_broker(c, n), &call, arena, &answer) == 0;
+        const struct list_groups_response *response = answer;
+        for (int32_t i = 0; told && i < response->groups.len; i++) {
+            closest_offer(&closest, response->groups.v[i].group_id);
+        }
+    }
+    c->attempt_ms = attempt_ms;
+    return str_is_null(closest.found) ? "" : arena_printf(arena, "; did you mean %.*s?", STR_ARG(out_quoted(closest.found, arena))).ptr;
 }
 
 int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter *filter, struct listed_groups *ret)

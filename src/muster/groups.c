@@ -178,8 +178,9 @@ static int describe_one(struct describing *d, struct str group)
                         STR_ARG(out_quoted(group, &cli->arena)));
     }
     if (g.error != 0) {
-        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                        kafka_error_text(g.error, g.error_message, &cli->arena));
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                        kafka_error_text(g.error, g.error_message, &cli->arena),
+                        g.error == GROUP_ID_NOT_FOUND ? group_meant(&d->client, group, &cli->arena) : "");
     }
     say_offsets_error(cli, group, offsets.error);
     if (cli->json) {

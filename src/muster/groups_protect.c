@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
+enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44, KAFKA_GROUP_ID_NOT_FOUND = 69 };
 
 /* By its name: a config that is not set is told only to whom asks for it. */
 int protection_fetch(struct client *c, struct str group, struct arena *arena, enum protection *ret)
@@ -175,10 +175,13 @@ static int try_delete(struct cli *cli, struct client *c, struct str group, bool 
     return code;
 }
 
-static int say_refused(struct cli *cli, struct str group, int16_t error, struct str message)
+static int say_refused(struct cli *cli, struct client *c, struct str group, int16_t error, struct str message)
 {
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
-                    kafka_error_text(error, message, &cli->arena), error == KAFKA_POLICY_VIOLATION ? " (--force)" : "");
+                    kafka_error_text(error, message, &cli->arena),
+                    error == KAFKA_POLICY_VIOLATION     ? " (--force)"
+                    : error == KAFKA_GROUP_ID_NOT_FOUND ? group_meant(c, group, &cli->arena)
+                                                        : "");
 }
 
 int group_delete(struct cli *cli, struct client *c, struct str group, bool force)
@@ -186,7 +189,7 @@ int group_delete(struct cli *cli, struct client *c, struct str group, bool force
     int16_t error = 0;
     struct str message = STR_NULL;
     int code = try_delete(cli, c, group, force, &error, &message);
-    return code != CLI_OK || error == 0 ? code : say_refused(cli, group, error, message);
+    return code != CLI_OK || error == 0 ? code : say_refused(cli, c, group, error, message);
 }
 
 static int delete_one(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results)
@@ -204,7 +207,7 @@ static int delete_one(struct cli *cli, struct client *c, struct str group, struc
     out_json_set(one, "deleted", json_boolean(error == 0));
     out_json_set(one, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
     out_json_add(results, one);
-    return error == 0 ? CLI_OK : say_refused(cli, group, error, message);
+    return error == 0 ? CLI_OK : say_refused(cli, c, group, error, message);
 }
 
 static int run_delete(struct cli *cli)
@@ -226,7 +229,10 @@ const struct cli_command command_groups_delete = {
     .max_operands = -1,
     .named_by = {"group"},
     .summary = "Deletes groups without members, of any type, with their offsets.",
-    .details = "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.",
+    .details =
+        "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.\n"
+        "There is no plan, and nothing is asked: what is named is deleted at once, with --all-groups every group without members that is\n"
+        "not protected, as kafka-consumer-groups.sh does it.",
     .options = delete_options,
     .option_count = COUNT_OF(delete_options),
     .run = run_delete};

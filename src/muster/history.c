@@ -5,6 +5,10 @@
 #include "log_options.h"
 #include "out.h"
 
+#include <inttypes.h>
+
+enum { CAUSE_COLUMNS = 8, GROUP_ID_NOT_FOUND = 69 };
+
 static int16_t error_of(const void *answer)
 {
     return ((const history_answer *)answer)->error_code;
@@ -172,9 +176,28 @@ static void print_rebalances(struct cli *cli, const history_answer *h, int width
     table_print_within(&t, width, cli->out);
 }
 
+/* A rebalance keeps only some of its causes one by one, but counts all. */
+static void add_untold_causes(struct cli *cli, struct table *t, const history_rebalance *r)
+{
+    int64_t more = -(int64_t)r->causes.len;
+    for (int32_t i = 0; i < r->counts.len; i++) {
+        more += r->counts.v[i].count;
+    }
+    if (more <= 0) {
+        return;
+    }
+    table_number(t, r->rebalance);
+    table_text(t, STR_NULL);
+    table_text(t, arena_printf(&cli->arena, "%" PRId64 " more cause%s", more, more == 1 ? "" : "s"));
+    for (int i = 0; i < CAUSE_COLUMNS - 3; i++) {
+        table_text(t, STR_NULL);
+    }
+}
+
 static void print_causes(struct cli *cli, const history_answer *h, int width)
 {
-    static const char *const headers[] = {"REBALANCE|#", "TIME", "CAUSE", "MEMBER", "INSTANCE", "CLIENT-ID|CLIENT", "HOST", "REASON"};
+    static const char *const headers[CAUSE_COLUMNS] = {"REBALANCE|#",      "TIME", "CAUSE", "MEMBER", "INSTANCE",
+                                                       "CLIENT-ID|CLIENT", "HOST", "REASON"};
     struct table t;
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     table_keep(&t, 2);
@@ -190,6 +213,7 @@ static void print_causes(struct cli *cli, const history_answer *h, int width)
             table_text(&t, r->causes.v[k].host);
             table_text(&t, r->causes.v[k].topics.len > 0 ? history_topics_text(&r->causes.v[k], &cli->arena) : r->causes.v[k].reason);
         }
+        add_untold_causes(cli, &t, r);
     }
     fputc('\n', cli->out);
     table_print_within(&t, width, cli->out);
@@ -283,8 +307,9 @@ static const history_answer *fetch(struct cli *cli, struct client *c, struct str
         return NULL;
     }
     if (answer->error_code != 0) {
-        *ret_code = cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                             kafka_error_text(answer->error_code, answer->error_message, &cli->arena));
+        *ret_code = cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                             kafka_error_text(answer->error_code, answer->error_message, &cli->arena),
+                             answer->error_code == GROUP_ID_NOT_FOUND ? group_meant(c, group, &cli->arena) : "");
         return NULL;
     }
     if (!answer->recorded) {

@@ -61,6 +61,7 @@ bool log_filter_time(const struct log_filter *f, int64_t wall_ms);
 bool log_filter_item(const struct log_filter *f, const struct log_item *item);
 /* Without a filter that only records can pass. */
 bool log_filter_bare(const struct log_filter *f);
+bool log_filter_everywhere(const struct log_filter *f); /* no place and no time is asked for, but perhaps a shard */
 
 /* Records name most topics by their ids: those that the topic asked for has had. */
 enum { LOG_TOPIC_IDS_MAX = 64 };

@@ -76,6 +76,11 @@ bool log_filter_bare(const struct log_filter *f)
     return str_is_null(f->group) && str_is_null(f->type) && str_is_empty(f->topic) && str_is_empty(f->member) && f->grep == NULL;
 }
 
+bool log_filter_everywhere(const struct log_filter *f)
+{
+    return f->from == 0 && f->to == INT64_MAX && f->since_ms == 0 && f->until_ms == 0;
+}
+
 /* ---- what a record mentions ---- */
 
 struct mention {

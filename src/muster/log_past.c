@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 bool log_past_is_asked(const struct log_past *p, uint32_t shard)
 {
@@ -66,13 +67,24 @@ static int wish_time(struct cli *cli, struct log_folder *f, int64_t wall_ms, str
     return CLI_OK;
 }
 
+static bool has_option(const struct cli *cli, const char *name)
+{
+    for (size_t i = 0; i < cli->command->option_count; i++) {
+        if (strcmp(cli->command->options[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Of one shard, whose own index or clock it is. */
 static int wish_index(struct cli *cli, const struct log_folder *f, uint64_t index, struct log_wish *wishes, const struct log_past *p)
 {
     if (p->asked < 0 && f->log_shards > 1) {
-        return cli_fail(cli, CLI_USAGE,
-                        "each shard has its own entries and clock: give --group or --shard (or groups of one shard) with an index or "
-                        "clock:MS, or a time");
+        return cli_fail(cli, CLI_USAGE, "each shard has its own entries and clock: give %s",
+                        has_option(cli, "shard")   ? "--group or --shard with an index or clock:MS, or a time"
+                        : has_option(cli, "group") ? "a group, or groups of one shard, with an index or clock:MS, or a time"
+                                                   : "a time");
     }
     for (uint32_t i = 0; i < f->log_shards; i++) {
         wishes[i] = (struct log_wish){i, log_past_is_asked(p, i) ? index : 0};

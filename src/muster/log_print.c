@@ -321,10 +321,11 @@ void log_print_state(struct log_printer *p, const struct store_record *record)
 
 int log_printer_judge(const struct log_printer *p, int code)
 {
-    if (code != CLI_OK || p->printed > 0 || log_filter_bare(&p->filter)) {
+    bool bare = log_filter_bare(&p->filter);
+    if (code != CLI_OK || p->printed > 0 || (bare && log_filter_everywhere(&p->filter))) {
         return code;
     }
-    return cli_fail(p->cli, CLI_FAILED, "the log holds no such record%s",
+    return cli_fail(p->cli, CLI_FAILED, "%s%s", bare ? "nothing is there" : "the log holds no such record",
                     p->cut ? "; what came before it is in snapshots ('muster log state' shows what a folder makes of both)" : "");
 }
 

@@ -10,6 +10,7 @@
 enum {
     KAFKA_UNKNOWN_MEMBER_ID = 25,
     KAFKA_INVALID_COMMIT_OFFSET_SIZE = 28,
+    KAFKA_INVALID_REQUEST = 42,
     KAFKA_NON_EMPTY_GROUP = 68,
     KAFKA_GROUP_ID_NOT_FOUND = 69,
     KAFKA_POLICY_VIOLATION = 44,
@@ -141,16 +142,24 @@ static void take_result(struct offset_changes *changes, const struct alter_group
     }
 }
 
-static int refused(struct cli *cli, struct str group, const struct change_how *how, int16_t error, struct str message)
+static const char *exists_hint(const struct cli *cli)
+{
+    return strcmp(cli->command->verb, "pre-create") == 0 ? " ('muster offsets reset' changes it)" : "";
+}
+
+static int refused(struct cli *cli, struct client *client, struct str group, const struct change_how *how, int16_t error,
+                   struct str message)
 {
     if (how->quiet) {
         return CLI_FAILED;
     }
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
                     kafka_error_text(error, message, &cli->arena),
-                    error == KAFKA_NON_EMPTY_GROUP    ? " (--fence)"
-                    : error == KAFKA_POLICY_VIOLATION ? " (--force)"
-                                                      : "");
+                    error == KAFKA_NON_EMPTY_GROUP                                 ? " (--fence)"
+                    : error == KAFKA_POLICY_VIOLATION                              ? " (--force)"
+                    : error == KAFKA_INVALID_REQUEST && how->create == CREATE_MUST ? exists_hint(cli)
+                    : error == KAFKA_GROUP_ID_NOT_FOUND                            ? group_meant(client, group, &cli->arena)
+                                                                                   : "");
 }
 
 /* 0 and the answer's error, or an exit code, said. */
@@ -169,7 +178,7 @@ static int alter_part(struct cli *cli, struct client *client, struct offset_chan
     if (*ret_error == 0) {
         take_result(part, response);
     } else if (*ret_error != KAFKA_INVALID_COMMIT_OFFSET_SIZE || part->count == 1) {
-        return refused(cli, part->group, how, *ret_error, response->error_message);
+        return refused(cli, client, part->group, how, *ret_error, response->error_message);
     }
     return CLI_OK;
 }
@@ -211,6 +220,11 @@ static int alter(struct cli *cli, struct client *client, struct offset_changes *
 
 /* ---- Apache Kafka ------------------------------------------------------------------------------------------------------------------- */
 
+static const char *missing_text(struct client *client, struct str group, struct arena *arena)
+{
+    return arena_printf(arena, "%s%s", kafka_error_text(KAFKA_GROUP_ID_NOT_FOUND, STR_NULL, arena), group_meant(client, group, arena)).ptr;
+}
+
 /* Whether the group is as the change wants it. There is nothing to hold it so. */
 static int check_existence(struct cli *cli, struct client *client, struct str group, const struct change_how *how)
 {
@@ -230,7 +244,7 @@ static int check_existence(struct cli *cli, struct client *client, struct str gr
         return CLI_OK;
     }
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                    found ? "it exists" : kafka_error_text(KAFKA_GROUP_ID_NOT_FOUND, STR_NULL, &cli->arena));
+                    found ? arena_printf(&cli->arena, "it exists%s", exists_hint(cli)).ptr : missing_text(client, group, &cli->arena));
 }
 
 static int16_t commit_error(const void *answer)
@@ -328,7 +342,7 @@ static int delete_offsets(struct cli *cli, struct client *client, const struct o
         }
     }
     struct change_how loud = {.quiet = false};
-    return error == 0 ? CLI_OK : refused(cli, group, &loud, error, STR_NULL);
+    return error == 0 ? CLI_OK : refused(cli, client, group, &loud, error, STR_NULL);
 }
 
 /* Those that are set, then those that are deleted; sorted by that first. */

@@ -132,7 +132,7 @@ static int rename_group(struct cli *cli, struct client *client, struct offset_ch
 {
     struct str from = str_of(cli->operands[0]);
     struct group_view g;
-    enum protection protection;
+    enum protection protection = PROTECTION_NOT_TOLD;
     int code = how->force ? CLI_OK : group_check_protected(cli, client, from);
     if (code != CLI_OK) {
         return code;

@@ -211,9 +211,10 @@ static int delete_offsets(struct deletion *d)
         return code;
     }
     if (d->changes.count == 0) {
-        return cli_flag(cli, "stale")
-                   ? CLI_OK
-                   : cli_fail(cli, CLI_FAILED, "group %.*s has no such offsets", STR_ARG(out_quoted(d->changes.group, &cli->arena)));
+        return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(d->changes.group, &cli->arena)),
+                        committed.count == 0      ? "nothing is committed"
+                        : !cli_flag(cli, "stale") ? "it has no such offsets"
+                                                  : "nothing of what is committed is stale");
     }
     code = cli_flag(cli, "force") ? CLI_OK : group_check_protected(cli, &d->client, d->changes.group);
     if (code != CLI_OK && d->execute) {
@@ -262,7 +263,8 @@ const struct cli_command command_offsets_delete = {
     .summary = "Deletes committed offsets of a group, such as those that make a false lag.",
     .details =
         "A topic that members read is refused, but with --fence. Of a group without members --stale takes only what is gone: nobody says\n"
-        "what it will read. Shows what would be done and does nothing, unless --execute is given.",
+        "what it will read. Exit code 1 when there is nothing to delete. Shows what would be done and does nothing, unless --execute is "
+        "given.",
     .options = delete_options,
     .option_count = COUNT_OF(delete_options),
     .run = run_delete};

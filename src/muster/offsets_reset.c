@@ -299,7 +299,7 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
 static const char *why_nothing(struct reset *r, struct str group)
 {
     if (r->how.create == CREATE_NO && group_missing(&r->client, group, &r->cli->arena)) {
-        return "there is no such group";
+        return arena_printf(&r->cli->arena, "there is no such group%s", group_meant(&r->client, group, &r->cli->arena)).ptr;
     }
     return r->restores            ? "there is nothing to reset: at that time it had no offsets"
            : r->goal == FROM_FILE ? "there is nothing to reset: the file has no offset of it"

@@ -41,7 +41,9 @@ def resets(cli):
     cli("groups", "describe", "g", code=1)
     cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 40, "--execute")
     _, err = cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 1, "--execute", code=1)
-    check("exists" in err, err)
+    check("exists. ('muster offsets reset' changes it)" in err, err)
+    _, err = cli("groups", "describe", "f", code=1)
+    check("did you mean 'g'?" in err, err)
     for words, expected in ((("--all-topics", "--shift-by", 15), [55, 55, 55]), (("--topic", "orders:0,2", "--to-earliest"), [0, 55, 0]),
                             (("--topic", "orders:1", "--to-latest"), [0, 100, 0]), (("--all-topics", "--shift-by", -30), [0, 70, 0]),
                             (("--topic", "orders", "--to-offset", 500), [100, 100, 100]), (("--all-topics", "--to-current"), [100, 100, 100]),
@@ -57,7 +59,7 @@ def resets(cli):
     _, err = cli("offsets", "reset", "g", "--topic", "other", "--shift-by", 1, "--execute", code=1)
     check("could be shifted" in err, err)
     _, err = cli("offsets", "reset", "nobody", "--topic", "other", "--to-latest", code=1)
-    check("GROUP_ID_NOT_FOUND" in err, err)
+    check("GROUP_ID_NOT_FOUND" in err and "did you mean" not in err, err)
     cli("topics", "create", "endless", "--partitions", 2)
     cli("offsets", "pre-create", "e", "--topic", "endless", "--to-offset", 500, "--execute")
     for words, expected in ((("--shift-by", 1), 501), (("--to-current",), 501), (("--to-offset", 700), 700), (("--to-latest",), 0)):
@@ -123,6 +125,9 @@ def deletions(cli, client):
     check_equal(len(cli.offsets("live")), 2, "offsets after a plan")
     cli("offsets", "delete", "live", "--stale", "--execute")
     check_equal(cli.offsets("live"), {("orders", 0): 3}, "offsets after --stale")
+    for execute in ((), ("--execute",)):
+        out, err = cli("offsets", "delete", "live", "--stale", *execute, code=1)
+        check_equal((out, "nothing of what is committed is stale" in err), ("", True), f"nothing is stale: {err}")
     cli("offsets", "delete", "live", "--topic", "orders:0", "--execute", "--fence")
     cli("offsets", "export", "live", code=1)
     check_equal(client.heartbeat("live", generation, member), 25, "the member that was fenced")

@@ -252,7 +252,9 @@ static void commands_check_their_words(void **state)
     assert_usage(run_cli("log", "verify", "--data", "x", "--node", "1", NULL), "--data reads a folder");
     assert_usage(run_cli("log", "state", "--at", "last week", NULL), "--at takes a time");
     assert_usage(run_cli("groups", "describe", "g", "--data", "x", NULL), "--data goes with --at");
-    assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "unknown option '-5'");
+    assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "'-5' is no offset");
+    assert_usage(run_cli("topics", "set-end", "t", "-5x", NULL), "unknown option '-5x'");
+    assert_usage(run_cli("groups", "list", "--times", "2", NULL), "--times goes with --watch SECONDS");
     assert_usage(run_cli("groups", "lst", NULL), "unknown command 'groups lst'; did you mean 'list'? (muster groups --help)\n");
     assert_usage(run_cli("group", "list", NULL), "unknown command 'group'; did you mean 'groups'? (muster --help)\n");
     assert_usage(run_cli("nonsense", NULL), "unknown command 'nonsense' (muster --help)\n");

@@ -356,6 +356,42 @@ static void a_rename_says_what_becomes_of_the_old_group(void **state)
                "group 'behind' would be deleted, and its protection with it: group 'ahead' is not protected\n");
 }
 
+/* A group that there is not, and one whose name is close to it. */
+static const void *list_close(struct fake *f, int16_t key, const void *request)
+{
+    const void *r = list_two(f, key, request);
+    if (r != NULL) {
+        ((const struct list_groups_response *)r)->groups.v[1].group_id = STR("nome");
+    }
+    return r;
+}
+
+static void a_group_of_a_close_name_is_named(void **state)
+{
+    struct fake *f = *state;
+    f->more = list_close;
+    assert_run(run_cli("groups", "describe", "none", NULL), CLI_FAILED, NULL, "; did you mean 'nome'?\n");
+    assert_run(run_cli("offsets", "reset", "none", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
+               "group 'none': there is no such group; did you mean 'nome'?\n");
+    f->more = list_two;
+    struct run r = run_cli("groups", "describe", "none", NULL);
+    assert_null(strstr(r.err, "did you mean"));
+    run_fini(&r);
+    f->more = list_close;
+    f->kafka = true;
+    assert_run(run_cli("offsets", "reset", "none", "--topic", "orders:0", "--to-latest", NULL), CLI_FAILED, NULL,
+               "GROUP_ID_NOT_FOUND: there is no such group; did you mean 'nome'?\n");
+    assert_run(run_cli("offsets", "pre-create", "nome", "--topic", "orders:0", "--to-latest", NULL), CLI_FAILED, NULL,
+               "group 'nome': it exists ('muster offsets reset' changes it)\n");
+}
+
+static void nothing_to_delete_is_told(void **state)
+{
+    (void)state;
+    assert_run(run_cli("offsets", "delete", "g", "--stale", NULL), CLI_FAILED, NULL, "group 'g': nothing is committed\n");
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "x", NULL), CLI_FAILED, NULL, "group 'behind': it has no such offsets\n");
+}
+
 /* What is committed beyond the end stays there, as with Kafka's tool. */
 static void what_is_committed_is_not_cut_by_to_current(void **state)
 {
@@ -382,6 +418,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_cut_is_counted, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(nothing_is_cut_to_an_end_that_nobody_has_set, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_rename_says_what_becomes_of_the_old_group, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_group_of_a_close_name_is_named, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(nothing_to_delete_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

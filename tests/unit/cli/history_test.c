@@ -336,6 +336,7 @@ static void tables(void **state)
     cause causes[] = {made_cause("member_joined"), made_cause("member_left")};
     move moves[] = {{STR("m-1"), STR("m-2"), STR("orders"), {partitions, 3}, 3}, {STR_NULL, STR("m-2"), STR("orders"), {partitions, 1}, 9}};
     history_rebalance r[] = {made_rebalance(arena, causes, 1), made_rebalance(arena, causes, 2)};
+    struct group_history_response_count counts[] = {{STR("member_joined"), 3}, {STR("member_left"), 1}};
     history_answer h = made_answer(r, 2);
     struct cli cli;
     struct run run;
@@ -345,26 +346,30 @@ static void tables(void **state)
     r[0].moves.len = 2;
     r[0].moves_more = 4;
     r[1].rebalance = 8;
+    r[1].counts.v = counts;
+    r[1].counts.len = 2;
     r[1].settled_clock_ms = -1;
     r[1].last_member_id = STR_NULL;
     cli_begin(&cli, &run, false);
     history_print(&cli, STR("g"), &h, 0);
     cli_end(&cli, &run, CLI_OK);
     assert_string_equal(
-        run.out, "GROUP  g\n\n"
-                 "REBALANCE  BEGAN                     TYPE     EPOCHS  MEMBERS  MOVED  SETTLED-AFTER  LAST  CAUSES\n"
-                 "        7  2023-11-14T22:13:20.000Z  classic  3-4           2      2  1.2 s          m-2   member_joined\n"
-                 "        8  2023-11-14T22:13:20.000Z  classic  3-4           2      2  -              -     member_joined, member_left\n"
-                 "\n"
-                 "REBALANCE  TIME                      CAUSE          MEMBER  INSTANCE  CLIENT-ID  HOST       REASON\n"
-                 "        7  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
-                 "        8  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
-                 "        8  2023-11-14T22:13:20.000Z  member_left    m-1     -         app        /10.0.0.1  bye\n"
-                 "\n"
-                 "REBALANCE  FROM  TO   TOPIC   PARTITIONS\n"
-                 "        7  m-1   m-2  orders  0,3,4\n"
-                 "        7  -     m-2  orders  0 and 8 more\n"
-                 "        7  -     -    -       4 more\n");
+        run.out,
+        "GROUP  g\n\n"
+        "REBALANCE  BEGAN                     TYPE     EPOCHS  MEMBERS  MOVED  SETTLED-AFTER  LAST  CAUSES\n"
+        "        7  2023-11-14T22:13:20.000Z  classic  3-4           2      2  1.2 s          m-2   member_joined\n"
+        "        8  2023-11-14T22:13:20.000Z  classic  3-4           2      2  -              -     member_joined x3, member_left\n"
+        "\n"
+        "REBALANCE  TIME                      CAUSE          MEMBER  INSTANCE  CLIENT-ID  HOST       REASON\n"
+        "        7  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
+        "        8  2023-11-14T22:13:20.000Z  member_joined  m-1     i-1       app        /10.0.0.1  -\n"
+        "        8  2023-11-14T22:13:20.000Z  member_left    m-1     -         app        /10.0.0.1  bye\n"
+        "        8  -                         2 more causes  -       -         -          -          -\n"
+        "\n"
+        "REBALANCE  FROM  TO   TOPIC   PARTITIONS\n"
+        "        7  m-1   m-2  orders  0,3,4\n"
+        "        7  -     m-2  orders  0 and 8 more\n"
+        "        7  -     -    -       4 more\n");
     run_fini(&run);
 }
 

@@ -287,8 +287,16 @@ static void reads_a_real_folder_without_touching_it(void **state)
     r = run_cli("log", "dump", "--data", dir, "--type", "StateHash", "--all", NULL);
     assert_int_equal(r.code, CLI_FAILED);
     run_fini(&r);
-    r = run_cli("log", "dump", "--data", dir, "--from", "1000", NULL); /* a place, not a thing: nothing there is no failure */
-    assert_int_equal(r.code, CLI_OK);
+    r = run_cli("log", "dump", "--data", dir, "--from", "1000", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.err, "muster: nothing is there\n");
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", dir, "--from", "5", "--to", "3", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    run_fini(&r);
+    r = run_cli("log", "dump", "--data", dir, "--until", "2001-01-01", "--json", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_string_equal(r.out, "");
     run_fini(&r);
     r = run_cli("log", "state", "--data", dir, "--group", "g", "--json", NULL);
     assert_int_equal(r.code, CLI_OK);

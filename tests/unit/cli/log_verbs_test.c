@@ -68,8 +68,9 @@ static void times_are_bounds(void **state)
 {
     struct fixture *f = *state;
     struct run r = run_cli("log", "dump", "--data", f->dir, "--since", "2026-09-21T14:13:20.001Z", NULL);
-    assert_int_equal(r.code, CLI_OK);
+    assert_int_equal(r.code, CLI_FAILED);
     assert_string_equal(r.out, "");
+    assert_string_equal(r.err, "muster: nothing is there\n");
     run_fini(&r);
     r = run_cli("log", "dump", "--data", f->dir, "--since", "2026-09-21T14:13:20Z", "--until", "2026-09-21T16:13:20+02:00", NULL);
     assert_int_equal(lines_of(r.out), 10);
