@@ -272,6 +272,34 @@ static void joined(struct consumer *c, const struct join_group_response *a)
     }
 }
 
+/* It has to join again: an eager one closes everything first, a cooperative one what it is closing already. */
+static void rejoin(struct consumer *c)
+{
+    static const struct share nothing = {0};
+    struct member *m = &c->member;
+    if (m->confirm_by_us == 0)
+        m->confirm_by_us = c->calm_sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS);
+    if (!is_cooperative(c) && m->told.role[ACTIVE].len > 0)
+        member_take(m, &nothing);
+    else if (m->closed_at_us == 0)
+        m->next_says = SAYS_HAS;
+}
+
+/* It is of a topic that it does not want: its group's leader has not heard that it wants other ones since it was started anew as the same static member. */
+static bool has_unwanted(const struct consumer *c)
+{
+    struct sim *sim = c->member.sim;
+    const struct unit_set *told = &c->member.told.role[ACTIVE];
+    for (int32_t i = 0; i < told->len; i++) {
+        for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
+            const struct known_topic *known = &sim->consumers->known[c->member.crowd->number][t];
+            if (known->there && known->number == unit_name(told->v[i]) && !consumer_reads(c, t))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void synced(struct consumer *c, const struct sync_group_response *a)
 {
     struct member *m = &c->member;
@@ -297,21 +325,10 @@ static void synced(struct consumer *c, const struct sync_group_response *a)
     }
     m->next_beat_us = m->sim->now_us + (c->in_classic_group ? 0 : MEMBER_HEARTBEAT_US);
     consumer_given(c, &before, 0);
+    if (c->in_classic_group && has_unwanted(c))
+        rejoin(c);
     share_free(&share);
     set_free(&before);
-}
-
-/* It has to join again: an eager one closes everything first, a cooperative one what it is closing already. */
-static void rejoin(struct consumer *c)
-{
-    static const struct share nothing = {0};
-    struct member *m = &c->member;
-    if (m->confirm_by_us == 0)
-        m->confirm_by_us = c->calm_sent_us + SIM_LEAST_US(MEMBER_REBALANCE_MS);
-    if (!is_cooperative(c) && m->told.role[ACTIVE].len > 0)
-        member_take(m, &nothing);
-    else if (m->closed_at_us == 0)
-        m->next_says = SAYS_HAS;
 }
 
 static void heartbeat_heard(struct consumer *c, int16_t error)
