@@ -131,8 +131,8 @@ static void say_old(struct cli *cli, struct str from, struct str to, bool protec
 static int rename_group(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
 {
     struct str from = str_of(cli->operands[0]);
-    struct group_view g;
-    enum protection protection = PROTECTION_NOT_TOLD;
+    struct group_view g = {0};
+    enum protection protection;
     int code = how->force ? CLI_OK : group_check_protected(cli, client, from);
     if (code != CLI_OK) {
         return code;
