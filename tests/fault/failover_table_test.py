@@ -125,7 +125,7 @@ def trials(test, cluster, kind, count):
         actor.patience = PATIENCE_S
     times, gaps, retries = [], [], []
     for turn in range(count):
-        check(world.run(60, cluster.is_spread) and world.run(30, lambda: all(c.address for c in committers)), "leadership is not spread again")
+        check(world.run(60, cluster.is_home) and world.run(30, lambda: all(c.address for c in committers)), "leadership is not at home again")
         node = cluster.coordinator(client, committers[turn * 7 % len(committers)].group)
         took, gap, asked = trial(cluster, world, committers, kind, node)
         times += took

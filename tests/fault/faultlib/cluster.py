@@ -195,6 +195,14 @@ class Cluster:
         counts = [list(leaders.values()).count(node) for node in self.numbers()]
         return 0 not in leaders.values() and max(counts) - min(counts) <= 1
 
+    def is_home(self):
+        """Whether every shard is led by the node that it prefers, so that nothing moves by itself. Looks twice a second at most."""
+        if time.monotonic() < self.look_again:
+            return False
+        self.look_again = time.monotonic() + 0.5
+        numbers = self.numbers()
+        return all(node == numbers[shard % len(numbers)] for shard, node in self.leaders().items())
+
     def place(self, wanted):
         """Hands shards over until each is led by the node that wanted names for it. Where that is not its home, it goes home by itself some
         seconds later: what comes after must not rely on it."""
