@@ -74,6 +74,18 @@ static const char bash_end[] = "    case $kind in\n"
                                "}\n"
                                "complete -F _muster muster\n";
 
+/* The options of every command that take a value, as a pattern of the shell's case. */
+static void global_values(FILE *to)
+{
+    const char *between = "";
+    for (size_t i = 0; i < cli_global_option_count; i++) {
+        if (cli_global_options[i].value != NULL) {
+            fprintf(to, "%s--%s", between, cli_global_options[i].name);
+            between = "|";
+        }
+    }
+}
+
 /* Noun and verb are the first words that are no options: those of every command may stand before them. */
 static void bash_begin(FILE *to)
 {
@@ -82,13 +94,7 @@ static void bash_begin(FILE *to)
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} noun='' verb='' words='' kind='' i\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n    case ${COMP_WORDS[i]} in\n    ",
           to);
-    const char *between = "";
-    for (size_t i = 0; i < cli_global_option_count; i++) {
-        if (cli_global_options[i].value != NULL) {
-            fprintf(to, "%s--%s", between, cli_global_options[i].name);
-            between = "|";
-        }
-    }
+    global_values(to);
     fputs(") [[ ${COMP_WORDS[i + 1]:-} != '=' ]] || ((i += 1)); ((i += 1)) ;;\n"
           "    -*) ;;\n"
           "    *) if [[ -z $noun ]]; then noun=${COMP_WORDS[i]}; elif [[ -z $verb ]]; then verb=${COMP_WORDS[i]}; fi ;;\n"
@@ -178,13 +184,7 @@ static void zsh_begin(FILE *to)
     fputs("#compdef muster\n# zsh completion for muster, made by `muster completion zsh`\n_muster() {\n    local -a items\n"
           "    local kind='' noun='' verb='' i\n    for ((i = 2; i < CURRENT; i++)); do\n        case $words[i] in\n        ",
           to);
-    const char *between = "";
-    for (size_t i = 0; i < cli_global_option_count; i++) {
-        if (cli_global_options[i].value != NULL) {
-            fprintf(to, "%s--%s", between, cli_global_options[i].name);
-            between = "|";
-        }
-    }
+    global_values(to);
     fputs(") ((i += 1)) ;;\n        -*) ;;\n"
           "        *) if [[ -z $noun ]]; then noun=$words[i]; elif [[ -z $verb ]]; then verb=$words[i]; fi ;;\n"
           "        esac\n    done\n    case $words[CURRENT-1] in\n",

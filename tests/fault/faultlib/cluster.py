@@ -186,22 +186,25 @@ class Cluster:
         """{shard: node}, node 0 where there is none that serves."""
         return {s["shard"]: s["leader"] if s.get("serving") else 0 for s in self.status()["shards"]}
 
-    def is_spread(self):
-        """Whether every node leads about as many shards as the others. Looks twice a second at most, for loops that do something else, too."""
+    def leaders_now_and_then(self):
+        """leaders(), twice a second at most, for loops that do something else, too; None in between."""
         if time.monotonic() < self.look_again:
-            return False
+            return None
         self.look_again = time.monotonic() + 0.5
-        leaders = self.leaders()
+        return self.leaders()
+
+    def is_spread(self):
+        """Whether every node leads about as many shards as the others, as of now and then."""
+        leaders = self.leaders_now_and_then()
+        if leaders is None:
+            return False
         counts = [list(leaders.values()).count(node) for node in self.numbers()]
         return 0 not in leaders.values() and max(counts) - min(counts) <= 1
 
     def is_home(self):
-        """Whether every shard is led by the node that it prefers, so that nothing moves by itself. Looks twice a second at most."""
-        if time.monotonic() < self.look_again:
-            return False
-        self.look_again = time.monotonic() + 0.5
-        numbers = self.numbers()
-        return all(node == numbers[shard % len(numbers)] for shard, node in self.leaders().items())
+        """Whether every shard is led by the node that it prefers, so that nothing moves by itself; as of now and then."""
+        leaders, numbers = self.leaders_now_and_then(), self.numbers()
+        return leaders is not None and all(node == numbers[shard % len(numbers)] for shard, node in leaders.items())
 
     def place(self, wanted):
         """Hands shards over until each is led by the node that wanted names for it. Where that is not its home, it goes home by itself some
