@@ -21,6 +21,7 @@ struct coord_options {
     int64_t retention_check_us;
     int64_t commit_timeout_us;                   /* a change that is not stored by then is answered COORDINATOR_NOT_AVAILABLE; 0: never */
     size_t max_parked;                           /* requests inside coord; beyond it new ones are refused with COORDINATOR_NOT_AVAILABLE */
+    uint64_t hash_interval;                      /* muster.state.hash.interval: after so many entries the state's hash is written with the next one; 0: never */
     bool close_on_rebalance;                     /* muster.classic.rebalance.signal = close */
     uint32_t max_jobs;                           /* muster.jobs.max: that run at once; others of this node wait their turn */
     uint32_t max_creations;                      /* creations of topics under way at once */

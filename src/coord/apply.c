@@ -161,6 +161,7 @@ void coord_apply(struct shard *s, uint64_t index, uint64_t term, struct bytes en
         }
     }
     s->applied = index;
+    state_hash_applied(s, index);
     if (s->flights != NULL && s->flights->index <= index) {
         MUSTER_CHECK(s->flights->index == index && s->flights->term == term);
         release(s, flight_take(s));

@@ -112,6 +112,7 @@ static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t
     MUSTER_CHECK(s->role == REPLICA_FOLLOWER);
     s->restoring = true;
     cut_lose(s);
+    state_hash_forget(s);
     group_set_clear(s->set);
 }
 
@@ -366,6 +367,7 @@ void coord_turn_end(struct coord *c)
     for (uint32_t i = 0; i < c->options.shard_count; i++) {
         sweep_step(&c->shards[i]);
         office_step(&c->shards[i]);
+        state_hash_step(&c->shards[i]);
         turn_seal(&c->shards[i]);
         gates_reconsider(&c->shards[i]);
     }

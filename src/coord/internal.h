@@ -127,6 +127,7 @@ struct flight {
     size_t gate_count, gate_cap;
     bool *member_change; /* per gate */
     bool office;         /* it says that office was taken */
+    bool hash;           /* it carries the state's hash */
     int64_t bytes, joins;
 };
 
@@ -200,6 +201,8 @@ struct shard {
     int64_t office_due_us;      /* at the latest by then; 0: it is, or there is no office */
     uint32_t led_by;            /* who led the shard last, another node or this one; 0: not known */
     uint64_t led_term;
+    uint64_t hash_index, hash; /* state_hash.c: the newest to be written, or written */
+    bool hash_due;
     int64_t fled_us;                                           /* when it was last given away for want of the catalogue; 0: never */
     int64_t reserved_bytes, reserved_members, reserved_groups; /* of decisions in flight */
     struct buf snapshot;                                       /* the run being handed out */
@@ -295,7 +298,9 @@ void turn_clear(struct turn *t);                         /* its flight has anoth
 bool turn_has_room(const struct shard *s, size_t bytes); /* an entry is filled to half the limit, the rest goes into the next */
 void turn_add(struct shard *s, struct gate *g, struct coord_request *r, const struct group_out *out);
 void turn_note(struct shard *s, const struct group_op *op,
-               const struct group_out *out);                              /* records that nobody waits for, before which no gate stands */
+               const struct group_out *out); /* records that nobody waits for, before which no gate stands */
+void turn_remark(struct shard *s, const char *rule,
+                 struct record record); /* goes with what is written anyway; the record lies in the turn's arena */
 void turn_join(struct shard *s, struct gate *g, struct coord_request *r); /* waits for the turn's entry without adding to it */
 void turn_seal(struct shard *s);                                          /* proposes what there is */
 void turn_withdraw(struct shard *s);                                      /* what was decided in it is held, to be decided again */
@@ -319,6 +324,12 @@ void office_lost(struct shard *s);
 void office_again(struct shard *s); /* it could not be written */
 void office_step(struct shard *s);  /* before the turn is sealed */
 int64_t office_due_us(const struct shard *s);
+
+/* ---- state_hash.c: the state's hash in the log, for its readers ---- */
+void state_hash_applied(struct shard *s, uint64_t index);
+void state_hash_forget(struct shard *s);
+void state_hash_step(struct shard *s);  /* before the turn is sealed */
+void state_hash_again(struct shard *s); /* it could not be written */
 
 /* ---- sweep.c: requests of coord's own ---- */
 void internal_submit(struct shard *s, enum group_op_kind kind, struct str group_id, const struct timer *timer);

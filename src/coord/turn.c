@@ -63,6 +63,22 @@ static int32_t turn_cause(struct turn *t, const struct group_op *op, const struc
     return (int32_t)t->cause_count++;
 }
 
+void turn_remark(struct shard *s, const char *rule, struct record record)
+{
+    struct turn *t = &s->turn;
+    t->causes = grown(t->causes, &t->cause_cap, t->cause_count, sizeof(*t->causes));
+    t->causes[t->cause_count] = (struct log_entry_cause){.client_id = STR_NULL,
+                                                         .host = STR_NULL,
+                                                         .api_key = -1,
+                                                         .api_version = -1,
+                                                         .group_id = STR_NULL,
+                                                         .reason = STR_NULL,
+                                                         .rule = str_of(rule)};
+    t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
+    t->records[t->record_count++] = (struct log_entry_entry_record){(int32_t)t->cause_count++, record.key, record.value};
+    s->coord->stats.records++;
+}
+
 static void keep_for_overlay(struct gate *g, const struct group_out *out, struct arena *scratch)
 {
     for (size_t i = 0; i < out->records.len; i++) {
@@ -231,6 +247,8 @@ static void flight_undo(struct shard *s, struct flight *f, struct request_list *
     s->reserved_members -= f->joins;
     if (f->office)
         office_again(s);
+    if (f->hash)
+        state_hash_again(s);
     flight_free(f);
 }
 

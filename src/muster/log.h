@@ -273,7 +273,11 @@ struct log_replay *log_replay_verify(struct cli *cli, struct log_folder *f, int6
 /* By number of shard, those without a state left out; borrowed. */
 const struct log_shard *log_replay_shards(const struct log_replay *r, size_t *ret_count);
 const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t shard); /* NULL: nothing of it is there */
-uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots);
+/* What was there to hold the state against, and was held: snapshots, and hashes that leaders wrote into the log. */
+struct log_compared {
+    uint64_t snapshots, snapshots_compared, hashes, hashes_compared;
+};
+struct log_compared log_replay_compared(const struct log_replay *r);
 void log_replay_free(struct log_replay *r);
 /* Where a moment is in a shard's log. */
 struct log_found {

@@ -6,6 +6,7 @@
  * Which entries were erased by later ones is known for sure only after the whole log was read. A log without such, and in which nothing is wrong, is verified in one pass: entries are
  * applied as they come, and taken back while they still wait. Where that does not do, or something is wrong, all begins again and goes by the book. */
 #include "log_explain.h"
+#include "log_hashes.h"
 #include "out.h"
 #include "progress.h"
 
@@ -27,6 +28,7 @@ struct replay_shard {
     uint64_t newest;     /* that was read */
     uint64_t at;         /* stop behind this index; 0: it is not wished for */
     uint64_t compared;
+    struct log_hashes hashes;
     bool ended; /* at the index asked for, or it cannot go on */
 };
 struct gathered {
@@ -198,7 +200,9 @@ static void compare(struct log_replay *r, struct replay_shard *s)
         }
         seen->compared = true;
         s->compared++;
-        if (group_set_hash(s->is.set) != seen->hash) {
+        if (group_set_hash(s->is.set) == seen->hash) {
+            log_hashes_agreed(&s->hashes, s->is.index);
+        } else {
             MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
             wrong(r, s->is.shard, seen->index, "the state does not have the hash that the snapshot carries");
             if (!r->hasty) {
@@ -237,6 +241,24 @@ static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
     return true;
 }
 
+/* The hashes that leaders wrote into the log. */
+static void compare_told(struct log_replay *r, struct replay_shard *s, uint64_t index, struct bytes payload)
+{
+    struct log_hash told;
+    char what[256];
+    uint64_t agreed = s->hashes.agreed > s->is.snapshot ? s->hashes.agreed : s->is.snapshot;
+    if (log_hashes_applied(&s->hashes, s->is.shard, index, payload, group_set_hash(s->is.set), &s->scratch, &told)) {
+        return;
+    }
+    snprintf(what, sizeof(what),
+             "the state behind this entry is another than its leader had, which wrote its hash, %016" PRIx64 ", into entry %" PRIu64
+             ": one of the entries %" PRIu64 " to %" PRIu64 " does not make what it made then",
+             told.hash, index, agreed + 1, told.index);
+    MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
+    wrong(r, s->is.shard, told.index, what);
+    MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
+}
+
 static void apply(struct log_replay *r, const struct gathered *e)
 {
     struct replay_shard *s = e->shard;
@@ -258,6 +280,9 @@ static void apply(struct log_replay *r, const struct gathered *e)
     s->is.index = e->index;
     s->is.entries++;
     (void)log_item_times(&item, &clock_ms, &s->is.wall_ms);
+    if (!r->nearest) {
+        compare_told(r, s, e->index, e->kind == LOG_COMMAND ? payload : BYTES_NULL);
+    }
     compare(r, s);
 }
 
@@ -547,14 +572,15 @@ const struct log_shard *log_replay_shard(const struct log_replay *r, uint32_t sh
     return NULL;
 }
 
-uint64_t log_replay_compared(const struct log_replay *r, uint64_t *ret_snapshots)
+struct log_compared log_replay_compared(const struct log_replay *r)
 {
-    uint64_t compared = 0;
+    struct log_compared c = {.snapshots = r->snapshot_count};
     for (size_t i = 0; i < r->shard_count; i++) {
-        compared += r->shards[i]->compared;
+        c.snapshots_compared += r->shards[i]->compared;
+        c.hashes += r->shards[i]->hashes.seen;
+        c.hashes_compared += r->shards[i]->hashes.compared;
     }
-    *ret_snapshots = r->snapshot_count;
-    return compared;
+    return c;
 }
 
 void log_replay_free(struct log_replay *r)
@@ -564,6 +590,7 @@ void log_replay_free(struct log_replay *r)
             group_set_free(r->shards[i]->is.set);
         }
         arena_fini(&r->shards[i]->scratch);
+        log_hashes_fini(&r->shards[i]->hashes);
         free(r->shards[i]);
     }
     free(r->shards);

@@ -10,15 +10,19 @@
 #include <inttypes.h>
 
 /* How much of what was verified is the state itself: without a snapshot's hash there was nothing to hold it against. */
-static struct str verdict(uint64_t snapshots, uint64_t compared, struct arena *arena)
+static struct str verdict(const struct log_compared *c, struct arena *arena)
 {
-    if (compared > 0) {
-        return arena_printf(arena, "%.*s; the state agreed with %" PRIu64 " of them",
-                            STR_ARG(out_count(snapshots, "snapshot", "snapshots", arena)), compared);
+    struct str snapshots = out_count(c->snapshots, "snapshot", "snapshots", arena);
+    struct str hashes = c->hashes_compared == 0 ? STR_NULL
+                                                : arena_printf(arena, ", and with %.*s that leaders wrote into the log",
+                                                               STR_ARG(out_count(c->hashes_compared, "hash", "hashes", arena)));
+    if (c->snapshots_compared + c->hashes_compared > 0) {
+        return arena_printf(arena, "%.*s; the state agreed with %" PRIu64 " of them%.*s", STR_ARG(snapshots), c->snapshots_compared,
+                            STR_ARG(hashes));
     }
     return arena_printf(arena,
                         "%s: no state hash was there to compare with. Verified are the checksums, and that every entry can be applied",
-                        snapshots == 0 ? "no snapshots" : "snapshots only where the log does not reach");
+                        c->snapshots == 0 ? "no snapshots" : "snapshots only where the log does not reach");
 }
 
 /* What was verified: as a table, or, with --json, what it returns. */
@@ -30,7 +34,7 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     table_init(&t, &cli->arena, headers, COUNT_OF(headers));
     size_t count;
     const struct log_shard *all = log_replay_shards(r, &count);
-    uint64_t snapshots, compared = log_replay_compared(r, &snapshots);
+    const struct log_compared compared = log_replay_compared(r);
     for (size_t i = 0; i < count; i++) {
         const struct log_shard *s = &all[i];
         struct group_set_counts counts;
@@ -51,16 +55,17 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     if (!cli->json) {
         table_print(&t, cli->out);
         fprintf(cli->out, "\n%.*s in %.*s, %.*s\n", STR_ARG(out_count(f->report.batches, "batch", "batches", &cli->arena)),
-                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)),
-                STR_ARG(verdict(snapshots, compared, &cli->arena)));
+                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)), STR_ARG(verdict(&compared, &cli->arena)));
         json_decref(shards);
         return NULL;
     }
     json_t *document = json_object();
     out_json_set(document, "batches", json_integer((json_int_t)f->report.batches));
     out_json_set(document, "segments", json_integer((json_int_t)f->report.segments));
-    out_json_set(document, "snapshots", json_integer((json_int_t)snapshots));
-    out_json_set(document, "snapshotsCompared", json_integer((json_int_t)compared));
+    out_json_set(document, "snapshots", json_integer((json_int_t)compared.snapshots));
+    out_json_set(document, "snapshotsCompared", json_integer((json_int_t)compared.snapshots_compared));
+    out_json_set(document, "hashes", json_integer((json_int_t)compared.hashes));
+    out_json_set(document, "hashesCompared", json_integer((json_int_t)compared.hashes_compared));
     out_json_set(document, "shards", shards);
     return document;
 }
@@ -204,10 +209,10 @@ const struct cli_command command_log_verify = {
     .summary = "Verifies a log: every checksum, and the state that it makes.",
     .details =
         "Reads every batch and snapshot, applies the entries to an empty state or to the oldest snapshot that they follow, and compares\n"
-        "the state's hash with the one each snapshot carries (a log without snapshots has none, which is said); where they are not the "
-        "same, the records that differ are told, and the entry "
-        "that\n"
-        "wrote each of them last. With --with the states of two nodes are compared at every index that both logs reach, and the first "
+        "the state's hash with the one each snapshot carries, and with those that leaders write into the log after every\n"
+        "muster.state.hash.interval entries (a young log has none of both, which is said). Where a hash in the log is another, it is told\n"
+        "between which entries the state went another way; at a snapshot the records that differ are told, and the entry that wrote\n"
+        "each of them last. With --with the states of two nodes are compared at every index that both logs reach, and the first "
         "entry\n"
         "behind which they differ is shown. 'log diff' finds the entry in which two nodes' logs differ.",
     .options = verify_options,

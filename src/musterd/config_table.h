@@ -277,7 +277,7 @@ INT32(read_probe_interval_us, "muster.read.probe.interval.us", 500, 0, 1000000, 
 INT32(entry_max_bytes, "muster.entry.max.bytes", 1048576, 65536, 67108864, NONE,
       "Longest log entry. A request that alone needs a longer one is refused.")
 INT32(state_hash_interval, "muster.state.hash.interval", 10000, 1, 1000000000, NONE,
-      "After so many entries all replicas of a shard compare the hashes of their states.")
+      "After so many entries all replicas of a shard compare the hashes of their states, and the leader writes it into the log, for muster log verify.")
 INT32(membership_interval_ms, "muster.membership.interval.ms", 50, 10, 60000, NONE,
       "While the members of the cluster change, how often a shard's leader looks for the next step. At rest it looks once a second.")
 INT32(membership_join_timeout_ms, "muster.membership.join.timeout.ms", 60000, 1000, 86400000, NONE,

@@ -113,6 +113,7 @@ void settings_coord(const struct config *c, size_t node_count, struct coord_opti
         .max_jobs = (uint32_t)c->jobs_max,
         .max_creations = MAX_CREATIONS,
         .max_beats = (uint32_t)c->hold_max,
+        .hash_interval = (uint64_t)c->state_hash_interval,
     };
     settings_group(c, node_count, &ret->settings);
 }

@@ -15,7 +15,8 @@ from faultlib.terminal import run_on_terminal
 
 GROUP = "orders-app"
 SETTINGS = {"muster.shards": 2, "muster.log.segment.bytes": 1048576, "muster.log.retain.bytes": 65536, "muster.snapshot.interval.bytes": 65536,
-            "muster.log.reserve.bytes": 131072, "muster.entry.max.bytes": 65536}
+            "muster.log.reserve.bytes": 131072, "muster.entry.max.bytes": 65536,
+            "muster.state.hash.interval": 50}
 PADDING = "m" * 3000
 MOMENTS = 8
 BETWEEN = 100   # commits from one moment to the next: each is 3 KB, a moment is some five snapshots
@@ -241,6 +242,7 @@ def untouched(muster, moments):
         verified = muster.json("log", "verify", data=node)
         states.add(json.dumps([(s["shard"], s["stateHash"]) for s in verified["shards"]]))
         check(verified["snapshotsCompared"] >= 8, f"node {node}: only {verified['snapshotsCompared']} snapshots were compared")
+        check(verified["hashesCompared"] >= 8, f"node {node}: only {verified['hashesCompared']} of {verified['hashes']} hashes in the log were compared")
     check_equal(len(states), 1, "states that the nodes' logs make")
     check_equal(offset_at(muster, text_of(moments[0][0]), data=1)[0], 1000, "the first moment, from a stopped node")
     check_equal(fingerprint(folder), before, "files after they were read")

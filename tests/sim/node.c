@@ -403,6 +403,7 @@ static void make_coord(struct sim_node *n)
         .max_jobs = 2,
         .max_creations = 4,
         .max_beats = SIM_HELD_MAX,
+        .hash_interval = SIM_HASH_INTERVAL,
     };
     struct coord_events events = {.ctx = n,
                                   .draw_id = draw_id,

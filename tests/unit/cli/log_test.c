@@ -348,6 +348,77 @@ static void says_that_there_was_no_hash_to_compare_with(void **state)
     run_fini(&r);
 }
 
+/* Entry 9 says what the state behind entry 8 was. */
+static void hash_in_the_log(struct made *m, int64_t index, int64_t hash)
+{
+    struct state_hash_key key = {.shard = 1};
+    struct state_hash_value value = {.index = index, .hash = hash};
+    struct made_change e;
+    made_change_init(&e, -1, "state hash: for the log's readers", NULL, 0);
+    e.v.groups.len = 0;
+    made_change_add(&e, wire_record_encode(RECORD_STATE_HASH, &key, 0, &value, &m->arena));
+    made_change_write(m, &e, MADE_LAST + 1);
+}
+
+/* The hash of shard 1's state as verify shows it. */
+static int64_t hash_of_the_story(struct made *m)
+{
+    struct run r = verify(m, true);
+    json_t *document = json_loads(r.out, 0, NULL);
+    const char *text = json_string_value(json_object_get(json_array_get(json_object_get(document, "shards"), 1), "stateHash"));
+    assert_non_null(text);
+    int64_t hash = (int64_t)strtoull(text, NULL, 16);
+    json_decref(document);
+    run_fini(&r);
+    return hash;
+}
+
+static void verifies_the_hashes_that_leaders_wrote(void **state)
+{
+    struct made *m = *state;
+    made_story(m);
+    hash_in_the_log(m, MADE_LAST, hash_of_the_story(m));
+    struct run r = verify(m, false);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "0 snapshots; the state agreed with 0 of them, and with 1 hash that leaders wrote into the log"));
+    run_fini(&r);
+    r = verify(m, true);
+    json_t *document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashes")), 1);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashesCompared")), 1);
+    json_decref(document);
+    run_fini(&r);
+}
+
+static void tells_between_which_entries_the_state_went_another_way(void **state)
+{
+    struct made *m = *state;
+    made_story(m);
+    made_snapshot(m, 5, 0, 0);
+    hash_in_the_log(m, MADE_LAST, 12345);
+    struct run r = verify(m, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_int_equal(count_of(r.err, "shard 1, index 8: the state behind this entry is another than its leader had"), 1);
+    assert_non_null(strstr(r.err, "0000000000003039, into entry 9: one of the entries 6 to 8 does not make what it made then"));
+    run_fini(&r);
+}
+
+/* A hash of a state that the log does not make any more. */
+static void a_hash_of_what_is_gone_is_not_compared(void **state)
+{
+    struct made *m = *state;
+    made_snapshot(m, MADE_LAST, 0, MADE_LAST);
+    hash_in_the_log(m, 3, 12345);
+    struct run r = verify(m, true);
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashes")), 1);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashesCompared")), 0);
+    json_decref(document);
+    run_fini(&r);
+}
+
 static void says_of_what_time_a_state_is(void **state)
 {
     made_story(*state);
@@ -592,6 +663,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_is_none_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(says_that_there_was_no_hash_to_compare_with, setup, teardown),
+        cmocka_unit_test_setup_teardown(verifies_the_hashes_that_leaders_wrote, setup, teardown),
+        cmocka_unit_test_setup_teardown(tells_between_which_entries_the_state_went_another_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hash_of_what_is_gone_is_not_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(says_of_what_time_a_state_is, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_the_records_that_differ, setup, teardown),

@@ -66,6 +66,7 @@ struct world *world_new(uint32_t shards, bool close_on_rebalance)
         .max_jobs = MAX_JOBS,
         .max_creations = MAX_CREATIONS,
         .max_beats = MAX_BEATS,
+        .hash_interval = HASH_INTERVAL,
         .close_on_rebalance = close_on_rebalance,
     };
     struct coord_events events = {.ctx = w,

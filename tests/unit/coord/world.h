@@ -6,7 +6,7 @@
 
 #include "fake_replica.h"
 
-enum { MS = 1000, SECOND = 1000 * 1000, MAX_JOBS = 2, MAX_CREATIONS = 2, MAX_BEATS = 40, MOST_ERRANDS = 16 };
+enum { MS = 1000, SECOND = 1000 * 1000, MAX_JOBS = 2, MAX_CREATIONS = 2, MAX_BEATS = 40, MOST_ERRANDS = 16, HASH_INTERVAL = 50 };
 
 struct world {
     struct replica *replica;
