@@ -21,9 +21,9 @@ from faultlib.chaos import KINDS, draw, leave_majority
 from faultlib.consumer import ConsumerMember
 from faultlib.disk import FrailCluster
 from faultlib.load import Actor, Beater, Committer, World, read_back
-from faultlib.modern import ModernBeater
 from faultlib.moving import classic_crowd, consumer_crowd, streams_crowd
 from faultlib.protocol import NONE, RETRIABLE, error_text
+from faultlib.settled import go_on
 from faultlib.story import check, check_equal, main, say
 from faultlib.streams import StreamsMember, topology
 
@@ -121,10 +121,7 @@ class Load:
         self.settled[group] = ("classic", member, generation)
 
     def _modern(self, member):
-        member.settle(1)
-        member.confirm()
-        self.committers.append(Committer(self.world, member.group, "t", 0.05, member.epoch, member.member, version=9))
-        ModernBeater(self.world, member, 0.2)
+        self.committers.append(go_on(self.world, member))
         self.settled[member.group] = (member.KIND, member, member.epoch)
 
     def check(self, when):

@@ -10,6 +10,7 @@ import time
 
 from failover_test import check_members, prepare
 from faultlib.load import World, read_back
+from faultlib.settled import Settled
 from faultlib.story import check, check_equal, main, say, until
 
 CHANGE_S = 60           # bound of one change; a second or two is expected
@@ -40,6 +41,8 @@ class Bench:
         self.cluster = cluster
         self.world = World(cluster.addresses())
         self.committers, self.beaters, self.member_groups = prepare(cluster, self.world)
+        self.settled = Settled(self.world, cluster.client())
+        self.committers += self.settled.committers
         self.longest = 0.0
 
     def do(self, what, call):
@@ -232,6 +235,7 @@ def run(test):
     bench.world.close()
     read_back(client, bench.committers, "in the end")
     check_members(client, bench.member_groups)
+    bench.settled.check("in the end")
     check(not bench.world.broken, "; ".join(bench.world.broken))
     say(f"{sum(c.commits for c in bench.committers)} commits, {sum(c.reads for c in bench.committers)} reads, "
         f"{sum(b.beats for b in bench.beaters)} heartbeats: none lost, nobody thrown out; longest change {bench.longest:.1f} s")

@@ -10,6 +10,7 @@ import time
 
 from failover_test import check_members, prepare
 from faultlib.load import World, read_back
+from faultlib.settled import Settled
 from faultlib.story import check, check_equal, main, say, until
 from membership_test import meanwhile
 
@@ -91,6 +92,8 @@ def run(test):
     founded(test, cluster)
     world = World(cluster.addresses())
     committers, _, member_groups = prepare(cluster, world)
+    settled = Settled(world, cluster.client())
+    committers += settled.committers
     roll(test, cluster, world)
     check(upgrade(cluster, "--dry-run")[1].startswith("The feature level can be raised from 1 to 3"), "what a dry run says")
     check_equal(cluster.members()["featureLevel"], 1, "level before the upgrade")
@@ -109,6 +112,7 @@ def run(test):
     check_equal(history(cluster, "late"), (1, ""), "the history, from its level on")
     read_back(client, committers, "in the end")
     check_members(client, member_groups)
+    settled.check("in the end")
     check(not world.broken, "; ".join(world.broken))
     cluster.nodes = 4  # the one that was not taken in is ended, too
 
