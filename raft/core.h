@@ -40,6 +40,8 @@ struct core_host {
     void (*make_room)(void *ctx);
     /* The turn is over: what send gathered may leave. */
     void (*flush)(void *ctx);
+    /* The node answered a probe that left so long ago. NULL: nobody wants to know. */
+    void (*round_trip)(void *ctx, uint32_t node, int64_t took_us);
     const struct store_port *port; /* for snapshots, inside jobs and core_start */
 };
 

@@ -232,6 +232,9 @@ void round_ack(struct replica *core, struct peer *p, const struct message_probe 
         return;
     }
     p->healthy = (ack->flags & MESSAGE_HEALTHY) != 0;
+    if (core->host.round_trip != NULL && ack->stamp_us <= core->now_us) {
+        core->host.round_trip(core->host.ctx, p->id, core->now_us - ack->stamp_us);
+    }
     for (uint32_t i = 0; i < ack->count; i++) {
         struct shard *s = ack->list[i].shard < core->shard_count ? &core->shards[ack->list[i].shard] : NULL;
         uint64_t *named = s != NULL ? &s->at.named_term[p - core->peers] : NULL;

@@ -18,6 +18,7 @@ struct uv_replica {
     struct store_writer *writer;
     struct store_port port;
     void (*turn_begin)(void *ctx);
+    void (*round_trip)(void *ctx, uint32_t node, int64_t took_us);
     void *turn_ctx;
     uv_timer_t timer;
     uv_async_t written; /* the log thread has a result */
@@ -130,6 +131,12 @@ static void arm(struct uv_replica *r)
     }
     r->armed_us = at_us;
     uv_timer_start(&r->timer, on_timer, (uint64_t)((at_us - now + 999) / 1000), 0);
+}
+
+static void host_round_trip(void *ctx, uint32_t node, int64_t took_us)
+{
+    struct uv_replica *r = ctx;
+    r->round_trip(r->turn_ctx, node, took_us);
 }
 
 static void host_flush(void *ctx)
@@ -316,6 +323,7 @@ int uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *o,
     r->port = *o->port;
     r->turn_begin = o->turn_begin;
     r->turn_ctx = o->turn_ctx;
+    r->round_trip = o->round_trip;
     const struct core_host host = {.ctx = r,
                                    .persist = host_persist,
                                    .send = host_send,
@@ -323,6 +331,7 @@ int uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *o,
                                    .trim = host_trim,
                                    .make_room = host_make_room,
                                    .flush = host_flush,
+                                   .round_trip = o->round_trip != NULL ? host_round_trip : NULL,
                                    .port = &r->port};
     struct core_options core = o->core;
     core_options_defaults(&core);

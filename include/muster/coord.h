@@ -165,6 +165,7 @@ uint64_t coord_applied_index(const struct coord *c, uint32_t shard);
 
 struct coord_stats {
     uint64_t requests, refused, entries, records, confirmed_reads, waits, gate_waits, expiries, rounds, leader_losses, stalls, too_large;
+    uint64_t entries_failed;                                     /* proposed and not taken, or in flight when leadership was lost */
     uint64_t jobs, jobs_dropped, creations, creations_failed;
     uint64_t cuts, cuts_lost;
     uint64_t offices_given_up;                                   /* shards handed over because shard 0, and with it the catalogue, was out of reach */

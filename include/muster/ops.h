@@ -46,13 +46,16 @@ void ops_value_micro(struct buf *out, const char *name, const char *label, struc
 /* "+Inf": a limit that is none. */
 void ops_value_none(struct buf *out, const char *name, const char *label, struct str label_value);
 
-/* How long something takes. Buckets double from 1 ms to 8.192 s, which are those of etcd's histograms of its disk. Counting is safe from any thread. */
+/* How long something takes. Buckets double: from 1 ms to 8.192 s, which are those of etcd's histograms of its disk, or from first_us on. Counting is safe from any thread. */
 enum { OPS_BUCKETS = 14 };
 struct ops_histogram {
+    uint32_t first_us;                           /* the first bucket's bound; 0: 1 ms. Set before anything is counted */
     _Atomic uint64_t counts[OPS_BUCKETS + 1];    /* of each bucket alone; the last is what took longer than all */
     _Atomic uint64_t sum_us;
 };
 void ops_observe(struct ops_histogram *h, int64_t took_us);
+/* Values without a head, of one of several that a label tells apart. */
+void ops_histogram_of(struct buf *out, const char *name, const char *label, uint32_t label_value, const struct ops_histogram *h);
 /* Head and values. */
 void ops_histogram(struct buf *out, const char *name, const char *help, const struct ops_histogram *h);
 

@@ -80,6 +80,8 @@ struct uv_replica_options {
     /* Called before the first event that comes from the network, the disk or a timer in a turn of the loop; may be NULL. */
     void (*turn_begin)(void *ctx);
     void *turn_ctx;
+    /* How long another node took to answer a probe, in the same ctx; may be NULL. */
+    void (*round_trip)(void *ctx, uint32_t node, int64_t took_us);
 };
 
 /* Opens the log, restores all shards (blocking), listens and begins to dial the peers. The owner ends every turn with replica_flush, from a

@@ -25,6 +25,7 @@ static void drop_flight(struct shard *s, struct flight *f, struct request_list *
     }
     s->reserved_bytes -= f->bytes;
     s->reserved_members -= f->joins;
+    s->coord->stats.entries_failed++;
     flight_free(f);
 }
 

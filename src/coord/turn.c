@@ -287,6 +287,7 @@ void turn_seal(struct shard *s)
         return;
     }
     /* A retriable error that makes clients look for the coordinator again: it is elsewhere, or the disks here refuse writes. */
+    s->coord->stats.entries_failed++;
     request_list_init(&requests);
     flight_undo(s, f, &requests);
     while ((r = request_list_take(&requests)) != NULL)

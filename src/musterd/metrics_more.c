@@ -140,6 +140,11 @@ static void put_raft(struct server *s, struct buf *out)
             ops_value(out, rows[r].name, "shard", str_of(shard), rows[r].value(&status));
         }
     }
+    struct coord_stats coord;
+    coord_stats(s->coord, &coord);
+    put_counter(out, "etcd_server_proposals_failed_total",
+                "Entries that were not taken when this node proposed them, or not known to be stored when it lost leadership, all shards.",
+                coord.entries_failed);
     ops_metric(out, "etcd_server_leader_changes_seen_total", OPS_COUNTER, "Changes of the shard's leader that this node has seen.");
     for (uint32_t i = 0; i < count && i < TALLY_SHARDS; i++) {
         snprintf(shard, sizeof(shard), "%u", i);
@@ -194,6 +199,13 @@ static void put_peers(struct server *s, struct buf *out)
             snprintf(node, sizeof(node), "%u", peers[i].node);
             ops_value(out, rows[r].name, rows[r].label, str_of(node), peer_value(&peers[i], rows[r].value));
         }
+    }
+    const char *trip = "etcd_network_peer_round_trip_time_seconds";
+    if (s->round_trips.node[0] != 0) {
+        ops_metric(out, trip, OPS_HISTOGRAM, "How long that node took to answer a probe.");
+    }
+    for (size_t i = 0; i < COUNT_OF(s->round_trips.node) && s->round_trips.node[i] != 0; i++) {
+        ops_histogram_of(out, trip, "To", s->round_trips.node[i], &s->round_trips.took[i]);
     }
     snprintf(self, sizeof(self), "%u", s->identity.node_id);
     ops_metric(out, "etcd_server_id", OPS_GAUGE, "Always 1; the label is the number of this node.");

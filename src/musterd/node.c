@@ -168,6 +168,23 @@ static int open_api(struct server *s)
     return api_new(&s->api, &options, s->coord) < 0 ? SERVER_EXIT_CONFIG : SERVER_EXIT_OK;
 }
 
+static void on_round_trip(void *ctx, uint32_t node, int64_t took_us)
+{
+    struct round_trips *t = &((struct server *)ctx)->round_trips;
+    size_t at = 0;
+    while (at < COUNT_OF(t->node) && t->node[at] != node && t->node[at] != 0) {
+        at++;
+    }
+    if (at == COUNT_OF(t->node)) { /* so many nodes came and went */
+        return;
+    }
+    if (t->node[at] == 0) {
+        t->node[at] = node;
+        t->took[at].first_us = 100;
+    }
+    ops_observe(&t->took[at], took_us);
+}
+
 static void fill_core_options(const struct config *c, struct core_options *ret)
 {
     *ret = (struct core_options){
@@ -199,6 +216,7 @@ static int open_replica(struct server *s)
         .listen_port = listener.port,
         .turn_begin = on_turn_begin,
         .turn_ctx = s,
+        .round_trip = on_round_trip,
     };
     char text[RAFT_HOST_TEXT_BYTES] = "";
     options.store = (struct store_options){

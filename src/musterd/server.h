@@ -31,7 +31,7 @@ enum server_exit {
     SERVER_EXIT_FATAL = 70   /* stopped while running, to keep the data safe */
 };
 
-enum { TURN_SECONDS = 10 };
+enum { TURN_SECONDS = 10, RAFT_PEERS_MAX = 32 };
 
 /* The hooks of the loop: what is done before and after the events of one turn (turn.c). */
 struct turn {
@@ -45,6 +45,12 @@ struct turn {
     int64_t longest_us[TURN_SECONDS]; /* of the turns of each of the last seconds; the present one's first */
 };
 
+/* How long other nodes take to answer a probe, by node. */
+struct round_trips {
+    uint32_t node[RAFT_PEERS_MAX]; /* 0: free */
+    struct ops_histogram took[RAFT_PEERS_MAX];
+};
+
 struct server {
     uv_loop_t loop;
     const struct config *config;
@@ -52,7 +58,8 @@ struct server {
     struct random_pool random;
     struct store_port port;
     bool port_open;
-    struct disk disk;             /* measures what the replica does with the port */
+    struct disk disk; /* measures what the replica does with the port */
+    struct round_trips round_trips;
     struct store_port timed_port; /* ... through this one */
     struct store_identity identity;
     struct form_server *forming; /* while the cluster is not formed */

@@ -83,37 +83,53 @@ void ops_value_none(struct buf *out, const char *name, const char *label, struct
 
 /* ---- histograms ---- */
 
-static uint64_t bucket_us(size_t i)
+static uint64_t bucket_us(const struct ops_histogram *h, size_t i)
 {
-    return (uint64_t)1000 << i;
+    return (uint64_t)(h->first_us > 0 ? h->first_us : 1000) << i;
 }
 
 void ops_observe(struct ops_histogram *h, int64_t took_us)
 {
     uint64_t us = took_us > 0 ? (uint64_t)took_us : 0;
     size_t i = 0;
-    while (i < OPS_BUCKETS && us > bucket_us(i)) {
+    while (i < OPS_BUCKETS && us > bucket_us(h, i)) {
         i++;
     }
     atomic_fetch_add_explicit(&h->counts[i], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&h->sum_us, us, memory_order_relaxed);
 }
 
-void ops_histogram(struct buf *out, const char *name, const char *help, const struct ops_histogram *h)
+/* What stands between braces before another label (`before`), or alone. */
+static void put_histogram(struct buf *out, const char *name, const char *before, const char *label, struct str label_value,
+                          const struct ops_histogram *h)
 {
-    char part[128], le[32];
+    char part[128], le[32], le_label[64];
     uint64_t sum = 0;
-    ops_metric(out, name, OPS_HISTOGRAM, help);
+    snprintf(le_label, sizeof(le_label), "%sle", before);
     snprintf(part, sizeof(part), "%s_bucket", name);
     for (size_t i = 0; i <= OPS_BUCKETS; i++) {
         sum += atomic_load_explicit(&h->counts[i], memory_order_relaxed);
         if (i < OPS_BUCKETS) {
-            micro_text(le, bucket_us(i));
+            micro_text(le, bucket_us(h, i));
         }
-        ops_value(out, part, "le", i < OPS_BUCKETS ? str_of(le) : STR("+Inf"), sum);
+        ops_value(out, part, le_label, i < OPS_BUCKETS ? str_of(le) : STR("+Inf"), sum);
     }
     snprintf(part, sizeof(part), "%s_sum", name);
-    ops_value_micro(out, part, NULL, STR_NULL, atomic_load_explicit(&h->sum_us, memory_order_relaxed));
+    ops_value_micro(out, part, label, label_value, atomic_load_explicit(&h->sum_us, memory_order_relaxed));
     snprintf(part, sizeof(part), "%s_count", name);
-    ops_value(out, part, NULL, STR_NULL, sum);
+    ops_value(out, part, label, label_value, sum);
+}
+
+void ops_histogram_of(struct buf *out, const char *name, const char *label, uint32_t label_value, const struct ops_histogram *h)
+{
+    char before[48], value[16];
+    snprintf(value, sizeof(value), "%u", label_value);
+    snprintf(before, sizeof(before), "%s=\"%s\",", label, value);
+    put_histogram(out, name, before, label, str_of(value), h);
+}
+
+void ops_histogram(struct buf *out, const char *name, const char *help, const struct ops_histogram *h)
+{
+    ops_metric(out, name, OPS_HISTOGRAM, help);
+    put_histogram(out, name, "", NULL, STR_NULL, h);
 }

@@ -142,6 +142,11 @@ def numbers(cluster, client):
         check(families["etcd_disk_wal_fsync_duration_seconds"].samples[("etcd_disk_wal_fsync_duration_seconds_count", ())] > 0, "fsyncs")
         check(families["etcd_disk_wal_write_bytes_total"].value() > 0, "bytes of the log")
         check_equal(len(families["etcd_network_peer_sent_bytes_total"].samples), 2, f"peers of node {node}")
+        trips = families["etcd_network_peer_round_trip_time_seconds"].samples
+        for other in {1, 2, 3} - {node}:
+            count = trips.get(("etcd_network_peer_round_trip_time_seconds_count", (("To", str(other)),)), 0)
+            check(count > 0, f"answers of node {other} to probes of node {node}: {count}")
+        check(families["etcd_server_proposals_failed_total"].value() >= 0, "entries that failed")
         check(families["process_resident_memory_bytes"].value() > 1 << 20, "memory")
     say("etcd's and Kafka's metrics agree with six groups of three offsets each, and with who leads")
     return all_nodes[1]

@@ -37,14 +37,24 @@ class Family:
         return sum(self.samples.values())
 
 
+def _without_bound(labels):
+    return tuple(pair for pair in labels if pair[0] != "le")
+
+
 def _check_histogram(family):
-    buckets = [(dict(labels)["le"], value) for (name, labels), value in family.samples.items() if name == family.name + "_bucket"]
+    for series in {_without_bound(labels) for _, labels in family.samples}:
+        _check_series(family, series)
+
+
+def _check_series(family, series):
+    buckets = [(dict(labels)["le"], value) for (name, labels), value in family.samples.items()
+               if name == family.name + "_bucket" and _without_bound(labels) == series]
     need(buckets and buckets[-1][0] == "+Inf", f"{family.name}: its last bucket is not +Inf")
     bounds, counts = [_number(le) for le, _ in buckets], [value for _, value in buckets]
     need(bounds == sorted(set(bounds)), f"{family.name}: bounds do not rise: {bounds}")
     need(counts == sorted(counts), f"{family.name}: buckets are not cumulative: {counts}")
-    need(family.samples.get((family.name + "_count", ())) == counts[-1], f"{family.name}: _count is not its last bucket")
-    need((family.name + "_sum", ()) in family.samples, f"{family.name}: no _sum")
+    need(family.samples.get((family.name + "_count", series)) == counts[-1], f"{family.name}: _count is not its last bucket")
+    need((family.name + "_sum", series) in family.samples, f"{family.name}: no _sum")
 
 
 def parse(text):

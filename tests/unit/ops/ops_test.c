@@ -182,6 +182,10 @@ static void test_histogram(void **state)
     ops_observe(&h, 8192001);
     ops_histogram(&out, "h_seconds", "H.", &h);
     ops_value_none(&out, "limit", "key", STR("a"));
+    static struct ops_histogram fine = {.first_us = 100};
+    ops_observe(&fine, 100);
+    ops_observe(&fine, 819201);
+    ops_histogram_of(&out, "rtt_seconds", "To", 2, &fine);
     buf_put(&out, "", 1);
     const char *text = (const char *)out.ptr;
     static const char head[] = "# HELP h_seconds H.\n# TYPE h_seconds histogram\nh_seconds_bucket{le=\"0.001\"} 2\n";
@@ -190,6 +194,9 @@ static void test_histogram(void **state)
     assert_non_null(
         strstr(text, "\nh_seconds_bucket{le=\"4.096\"} 3\nh_seconds_bucket{le=\"8.192\"} 4\nh_seconds_bucket{le=\"+Inf\"} 5\n"));
     assert_non_null(strstr(text, "\nh_seconds_sum 16.386002\nh_seconds_count 5\nlimit{key=\"a\"} +Inf\n"));
+    assert_non_null(strstr(text, "\nrtt_seconds_bucket{To=\"2\",le=\"0.0001\"} 1\n"));
+    assert_non_null(strstr(text, "\nrtt_seconds_bucket{To=\"2\",le=\"0.8192\"} 1\nrtt_seconds_bucket{To=\"2\",le=\"+Inf\"} 2\n"));
+    assert_non_null(strstr(text, "\nrtt_seconds_sum{To=\"2\"} 0.819301\nrtt_seconds_count{To=\"2\"} 2\n"));
     buf_fini(&out);
 }
 
