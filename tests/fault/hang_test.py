@@ -21,7 +21,7 @@ def thaw_asking(cluster, node, committers, questions):
     for c in committers:
         conn = questions[c]
         conn.send("OffsetFetch", 8, **fetch_fields(c.group, {c.topic: [c.partition]}))
-        conns.append((c, conn, c.acked))
+        conns.append((c, conn, c.bounds(c.partition)[0]))
     cluster.resume(node)
     stale = asked = right = 0
     for c, conn, acked in conns:
@@ -59,10 +59,7 @@ def freeze(cluster, world, committers, beaters, seconds, turn):
     # Clients of the frozen node notice nothing by themselves; ours hang up after a while, as request timeouts do.
     world.run(0.8)
     for actor in led + [b for b in beaters if b.address == cluster.address(node)]:
-        channel = actor.channels.get(cluster.address(node))
-        if channel is not None:
-            channel.connected = True
-            channel.end()
+        actor.hang_up(cluster.address(node))
     served = world.run(15, lambda: all(c.commits > before[c] + 2 for c in led))
     check(served, "the groups of the frozen node are not served by others within 15 s")
     took = time.monotonic() - frozen
@@ -168,7 +165,7 @@ def until_gone(client, group, generation, member):
 def run(test):
     cluster = test.cluster().start()
     client = cluster.client()
-    client.create_topic("t", 1)
+    client.create_topic("t", 100)
     world = World(cluster.addresses())
     committers = [Committer(world, f"g{n}", "t", 0.01) for n in range(12)]
     beats = []

@@ -255,6 +255,13 @@ class Actor:
             self.world.at(self.pending + self.patience, lambda: self._give_up(turn, address))
         self.channel(address).send(frame, guarded)
 
+    def hang_up(self, address):
+        """On a node that it waits for, or that it would ask next."""
+        if self.pending is not None:
+            self._give_up(self.turn, address)
+        elif address in self.channels:
+            self.channels[address].end()
+
     def _give_up(self, turn, address):
         """Hangs up on a node that does not answer; the request may still take effect, at any time."""
         if self.stopped or turn != self.turn or self.pending is None:
