@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* As in decode.c. */
+#define INLINE static inline __attribute__((always_inline))
+
 struct encoder {
     uint8_t *dst;
     size_t room; /* bytes there; what does not fit is only counted */
@@ -13,7 +16,7 @@ struct encoder {
 
 static void encode_fields(struct encoder *e, const struct wire_type *type, const void *src);
 
-static void put_raw(struct encoder *e, const void *data, size_t size)
+INLINE void put_raw(struct encoder *e, const void *data, size_t size)
 {
     if (size > 0 && size <= e->room && e->len <= e->room - size) {
         memcpy(e->dst + e->len, data, size);
@@ -21,7 +24,7 @@ static void put_raw(struct encoder *e, const void *data, size_t size)
     e->len += size;
 }
 
-static void put_byte(struct encoder *e, uint8_t value)
+INLINE void put_byte(struct encoder *e, uint8_t value)
 {
     if (e->len < e->room) {
         e->dst[e->len] = value;
@@ -29,7 +32,7 @@ static void put_byte(struct encoder *e, uint8_t value)
     e->len++;
 }
 
-static void put_uvarint(struct encoder *e, uint32_t value)
+INLINE void put_uvarint(struct encoder *e, uint32_t value)
 {
     while (value >= 0x80) {
         put_byte(e, (uint8_t)(value | 0x80));
@@ -38,7 +41,7 @@ static void put_uvarint(struct encoder *e, uint32_t value)
     put_byte(e, (uint8_t)value);
 }
 
-static void put_fixed(struct encoder *e, uint8_t kind, const void *src)
+INLINE void put_fixed(struct encoder *e, uint8_t kind, const void *src)
 {
     uint8_t bytes[8];
     uint64_t bits;
@@ -73,7 +76,7 @@ static void put_fixed(struct encoder *e, uint8_t kind, const void *src)
 }
 
 /* A length or count in the form of the version; -1 is null and then has to be allowed. */
-static void put_length(struct encoder *e, bool wide, bool nullable, int32_t len)
+INLINE void put_length(struct encoder *e, bool wide, bool nullable, int32_t len)
 {
     MUSTER_CHECK(len >= 0 || (len == -1 && nullable));
     uint8_t bytes[4];
@@ -101,7 +104,7 @@ static int32_t string_length(struct str s)
     return len;
 }
 
-static void put_string(struct encoder *e, bool nullable, const struct str *src)
+INLINE void put_string(struct encoder *e, bool nullable, const struct str *src)
 {
     int32_t len = string_length(*src);
     put_length(e, false, nullable, len);
@@ -159,7 +162,7 @@ static void put_array(struct encoder *e, const struct wire_field *field, const s
     }
 }
 
-static void put_value(struct encoder *e, const struct wire_field *field, const void *src)
+INLINE void put_value(struct encoder *e, const struct wire_field *field, const void *src)
 {
     switch (field->kind) {
     case WIRE_STRING:

@@ -16,6 +16,7 @@ enum {
 };
 enum { EXCHANGE_BYTES = 512 }; /* two offsets with short metadata */
 enum { PAGE_STEP_BYTES = 32 };
+enum { NUMBER_BYTES = 10 }; /* the widest one */
 
 /* ---- writing --------------------------------------------------------------------------------------------------------------- */
 
@@ -43,10 +44,19 @@ static void put_byte(struct packer *k, uint8_t byte)
 
 static void put_number(struct packer *k, uint64_t n)
 {
-    for (; n >= 0x80; n >>= 7) {
-        put_byte(k, (uint8_t)(n | 0x80));
+    if (k->size + NUMBER_BYTES > k->room) {
+        for (; n >= 0x80; n >>= 7) {
+            put_byte(k, (uint8_t)(n | 0x80));
+        }
+        put_byte(k, (uint8_t)n);
+        return;
     }
-    put_byte(k, (uint8_t)n);
+    uint8_t *at = k->at + k->size;
+    for (; n >= 0x80; n >>= 7) {
+        *at++ = (uint8_t)(n | 0x80);
+    }
+    *at++ = (uint8_t)n;
+    k->size = (size_t)(at - k->at);
 }
 
 /* 0, -1, 1, -2, 2 and so on as 0, 1, 2, 3, 4. */
@@ -184,27 +194,50 @@ const uint8_t *page_read(const struct offset_page *p, const uint8_t *next, struc
     return read_one(p, next, at);
 }
 
+static inline const uint8_t *pass_number(const uint8_t *next)
+{
+    while ((*next++ & 0x80) != 0) {
+    }
+    return next;
+}
+
+/* Of an offset that is not wanted nothing is read but its times, from which those of the next one are told. */
+static inline const uint8_t *pass_one(const uint8_t *next, uint64_t *clock_ms, uint64_t *wall_ms)
+{
+    uint8_t has = next[0];
+    next = pass_number(next + 2);
+    next = (has & HAS_EPOCH) != 0 ? pass_number(next) : next;
+    *clock_ms += get_signed(&next);
+    *wall_ms += get_signed(&next);
+    next = (has & HAS_EXPIRY) != 0 ? pass_number(next) : next;
+    if ((has & HAS_METADATA) != 0) {
+        uint64_t len = get_number(&next);
+        next += len;
+    }
+    return (has & HAS_ID) != 0 ? next + sizeof(struct uuid) : next;
+}
+
 void page_seek(const struct offset_page *p, int32_t partition, struct page_place *ret)
 {
     *ret = (struct page_place){0};
     if (p == NULL) {
         return;
     }
-    struct offset at;
-    const uint8_t *next = page_begin(p, &at);
-    for (ret->begin = ret->end = next; ret->number < p->count; ret->number++) {
-        next = read_one(p, next, &at);
-        if (at.partition >= partition) {
-            break;
-        }
-        ret->begin = ret->end = next;
-        ret->before_clock_ms = at.commit_clock_ms;
-        ret->before_wall_ms = at.commit_wall_ms;
+    const uint8_t *next = p->data;
+    uint64_t clock_ms = 0, wall_ms = 0;
+    int32_t number = 0;
+    while (number < p->count && p->first + next[1] < partition) {
+        next = pass_one(next, &clock_ms, &wall_ms);
+        number++;
     }
-    if (ret->number < p->count && at.partition == partition) {
+    ret->number = number;
+    ret->begin = ret->end = next;
+    ret->before_clock_ms = (int64_t)clock_ms;
+    ret->before_wall_ms = (int64_t)wall_ms;
+    if (number < p->count && p->first + next[1] == partition) {
         ret->found = true;
-        ret->is = at;
-        ret->end = next;
+        ret->is = (struct offset){.topic = p->topic, .commit_clock_ms = (int64_t)clock_ms, .commit_wall_ms = (int64_t)wall_ms};
+        ret->end = read_one(p, next, &ret->is);
     }
 }
 
