@@ -188,6 +188,8 @@ struct shard {
     uint64_t barrier_serial; /* any barrier answer with this serial or a higher one will do */
     uint64_t barrier_floor;  /* index of shard 0 to reach; valid when barrier_known */
     bool barrier_known;
+    uint32_t barrier_via; /* who passed the question on, since shard 0's leader did not answer this node; 0: nobody */
+    int64_t barrier_us;   /* when it was answered */
 
     struct sweep sweep;
     bool retention_due, topics_due;
@@ -220,6 +222,8 @@ struct coord {
     uint64_t catalog_index;  /* newest change of the catalogue applied on this node */
     uint64_t barrier_serial; /* of the newest barrier asked for */
     int64_t barrier_retry_us;
+    unsigned barrier_tries;         /* questions since one was answered */
+    uint32_t barrier_nonce;         /* of this process; 0: not drawn yet */
     int64_t patience_us;            /* when overdue requests are looked for again */
     struct group_settings settings; /* with the reservations of the shard that decides */
     struct topics topics;

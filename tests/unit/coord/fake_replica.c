@@ -26,8 +26,10 @@ struct replica {
     int rc;
     int64_t contact_us, led_us;
     size_t sent, sent_bytes;
+    uint32_t sent_to;
+    uint8_t sent_data[32]; /* of the newest, its beginning */
     size_t transfers;
-    uint32_t transferred;
+    uint32_t transferred, transferred_to, takes;
 };
 
 struct replica *fake_new(uint32_t shards)
@@ -140,19 +142,25 @@ void replica_status(const struct replica *r, uint32_t shard, struct replica_shar
 
 bool replica_send(struct replica *r, uint32_t node, uint16_t channel, struct bytes data)
 {
-    (void)node, (void)channel;
+    (void)channel;
     r->sent++;
+    r->sent_to = node;
     r->sent_bytes = (size_t)data.len;
+    memcpy(r->sent_data, data.ptr, r->sent_bytes < sizeof(r->sent_data) ? r->sent_bytes : sizeof(r->sent_data));
     return true;
 }
 
-/* There is nobody to hand it to. */
+void fake_take(struct replica *r, uint32_t node)
+{
+    r->takes = node;
+}
+
 int replica_transfer(struct replica *r, uint32_t shard, uint32_t node)
 {
-    assert_int_equal(node, 0);
     r->transfers++;
     r->transferred = shard;
-    return MUSTER_E_NOT_FOUND;
+    r->transferred_to = node;
+    return node != 0 && node == r->takes ? 0 : MUSTER_E_NOT_FOUND;
 }
 
 size_t fake_transfers(const struct replica *r, uint32_t *ret_shard)
@@ -179,6 +187,17 @@ size_t fake_sent(const struct replica *r)
 size_t fake_sent_bytes(const struct replica *r)
 {
     return r->sent_bytes;
+}
+
+const uint8_t *fake_sent_data(const struct replica *r, uint32_t *ret_node)
+{
+    *ret_node = r->sent_to;
+    return r->sent_data;
+}
+
+uint32_t fake_transferred_to(const struct replica *r)
+{
+    return r->transferred_to;
 }
 
 uint32_t replica_self(const struct replica *r)

@@ -17,9 +17,12 @@ void fake_message(struct replica *r, uint32_t from, uint16_t channel, const void
 void fake_peer(struct replica *r, uint32_t node, bool connected);
 size_t fake_sent(const struct replica *r); /* messages to other nodes, and the bytes of the newest */
 size_t fake_sent_bytes(const struct replica *r);
-size_t fake_transfers(const struct replica *r, uint32_t *ret_shard); /* asked for, and the newest's shard; none comes about */
-void fake_contact(struct replica *r, int64_t us);                    /* contact_us of all shards */
-void fake_led(struct replica *r, int64_t us);                        /* led_us of all shards */
-struct bytes fake_newest(const struct replica *r);                   /* of the entries proposed and not yet applied */
+const uint8_t *fake_sent_data(const struct replica *r, uint32_t *ret_node); /* the newest's beginning, and to whom */
+void fake_take(struct replica *r, uint32_t node);                           /* who would take a shard; 0, as at the beginning: nobody */
+uint32_t fake_transferred_to(const struct replica *r);                      /* whom the newest was asked for; 0: the best placed */
+size_t fake_transfers(const struct replica *r, uint32_t *ret_shard);        /* asked for, and the newest's shard; none comes about */
+void fake_contact(struct replica *r, int64_t us);                           /* contact_us of all shards */
+void fake_led(struct replica *r, int64_t us);                               /* led_us of all shards */
+struct bytes fake_newest(const struct replica *r);                          /* of the entries proposed and not yet applied */
 
 #endif
