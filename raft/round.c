@@ -28,7 +28,6 @@ void round_office(struct shard *s)
     s->round_first = s->core->round_next;
     s->round_confirmed = 0;
     s->round_wanted = 0;
-    s->home_after_us = s->core->now_us + (int64_t)s->core->options.balance_after_ms * 1000;
 }
 
 static uint8_t health_flag(const struct replica *core)

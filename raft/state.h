@@ -150,6 +150,8 @@ struct shard {
     struct transfer transfer;
     int64_t flee_after_us; /* from a disk that fails: no attempt before */
     int64_t home_after_us; /* to the preferred leader: no attempt before */
+    int64_t sent_home_us;  /* by this node, the last time; 0: never */
+    unsigned home_refused; /* how often in a row it was handed back soon */
 
     /* Snapshots. */
     uint64_t snapshot_index, snapshot_term;
@@ -324,6 +326,7 @@ uint32_t transfer_choose(struct shard *s); /* 0: nobody is fit */
 void transfer_poll(struct shard *s);
 void transfer_lost(struct shard *s); /* no longer leader */
 void balance_tick(struct replica *core);
+void balance_office(struct shard *s);
 void balance_answered(struct replica *core); /* a node has answered a round */
 
 /* ---- snapshot.c: taking one; install.c: moving one to another node */

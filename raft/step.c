@@ -216,6 +216,7 @@ static void take_state(struct shard *s)
         core->stats.elections_won++;
         s->tries = 0;
         round_office(s);
+        balance_office(s);
         return;
     }
     if (s->serving_index != 0 || s->transfer.active) {

@@ -8,7 +8,8 @@
 enum {
     BALANCE_EVERY_US = 500000,
     TRANSFER_PAUSE_US = 1000000, /* after an attempt, before the next of its shard */
-    TRANSFER_FAILED_PAUSE_US = 10000000
+    TRANSFER_FAILED_PAUSE_US = 10000000,
+    DOUBLINGS_MAX = 6 /* of how long a shard stays before it is sent home: by default five minutes */
 };
 
 static bool peer_fit(const struct shard *s, const struct peer *p)
@@ -141,6 +142,20 @@ static uint32_t home_of(const struct shard *s)
     return count > 0 ? voters[s->id % count] : 0;
 }
 
+/* This node has taken office. If it had sent the shard home only a moment ago it did not stay there: that node may not see another one that all others see. It is
+ * given twice as long each time, while its connection holds. */
+void balance_office(struct shard *s)
+{
+    struct replica *core = s->core;
+    int64_t calm_us = (int64_t)core->options.balance_after_ms * 1000;
+    const struct peer *p = peer_const(core, home_of(s));
+    bool came_back = s->sent_home_us != 0 && core->now_us - s->sent_home_us < calm_us && p != NULL && p->connected;
+    s->home_refused = came_back ? s->home_refused + 1 : 0;
+    unsigned doublings = s->home_refused < DOUBLINGS_MAX ? s->home_refused : DOUBLINGS_MAX;
+    s->sent_home_us = 0;
+    s->home_after_us = core->now_us + (calm_us << doublings);
+}
+
 static bool any_transfer(const struct replica *core)
 {
     for (uint32_t i = 0; i < core->shard_count; i++) {
@@ -225,6 +240,7 @@ void balance_answered(struct replica *core)
     struct shard *s = &core->shards[core->homing.shard];
     uint32_t home = home_of(s);
     if (!any_transfer(core) && may_go_home(core, s) && transfer_begin(s, home) == 0) {
+        s->sent_home_us = core->now_us;
         log_event(LOG_INFO, "leadership_moves_home", "node=%u shard=%u target=%u", core->self, s->id, home);
     }
 }

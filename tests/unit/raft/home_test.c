@@ -88,11 +88,51 @@ static void test_leadership_stays_while_a_node_is_silent(void **state)
     }
 }
 
+/* Node 2 does not want shard 1, and hands it to node 3 each time a moment after it was sent home, as a node does that sees no other one. How often that is in so much time. */
+static unsigned times_handed_back(struct world *w, int64_t us)
+{
+    unsigned times = 0;
+    for (int64_t end = w->now_us + us; w->now_us < end;) {
+        world_run(w, 100 * MS);
+        const struct node *n = world_leader(w, 1);
+        if (n != NULL && n->id == 2) {
+            world_run(w, 300 * MS);
+            assert_int_equal(replica_transfer(n->core, 1, 3), 0);
+            world_run(w, 100 * MS);
+            assert_int_equal(world_leader(w, 1)->id, 3);
+            times++;
+        }
+    }
+    return times;
+}
+
+static void test_a_shard_that_is_handed_back_is_sent_home_more_and_more_rarely(void **state)
+{
+    struct world w;
+    (void)state;
+    world_init(&w, 82, 3, 2);
+    w.options.balance_after_ms = 1000;
+    world_start(&w);
+    assert_true(world_settle(&w, 3 * SECOND));
+    world_run(&w, 2 * SECOND);
+    unsigned times = times_handed_back(&w, 30 * SECOND);
+    assert_in_range(times, 3, 6); /* every second and a half: 20 */
+    world_run(&w, 64 * SECOND);
+    assert_int_equal(world_leader(&w, 1)->id, 2); /* it is asked all the same, and this time keeps it */
+    assert_int_equal(replica_transfer(world_leader(&w, 1)->core, 1, 3), 0);
+    world_run(&w, 200 * MS);
+    assert_int_equal(world_leader(&w, 1)->id, 3);
+    world_run(&w, 2 * SECOND);
+    assert_int_equal(world_leader(&w, 1)->id, 2); /* what somebody moved later comes home as soon as ever */
+    world_fini(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_leadership_goes_home),
         cmocka_unit_test(test_leadership_stays_while_a_node_is_silent),
+        cmocka_unit_test(test_a_shard_that_is_handed_back_is_sent_home_more_and_more_rarely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
