@@ -2,6 +2,7 @@
  * nothing that a terminal would obey.
  *
  * Byte 0 picks the verb, byte 1 the filters; then entries: shard and kind in one byte, length in two, payload. A shard's indexes go on by themselves, and back where bit 7 is set. */
+#include "commands.h"
 #include "log.h"
 #include "mem_port.h"
 
@@ -108,6 +109,7 @@ static void read_log(struct mem_disk *disk, uint8_t verb, uint8_t filters)
     size_t out_len = 0, err_len = 0;
     struct cli cli = {.out = open_memstream(&out_text, &out_len),
                       .err = open_memstream(&err_text, &err_len),
+                      .command = &command_log_state, /* the one of these that looks at its options while it runs */
                       .json = verb % VERBS % 2 == 1};
     arena_init(&cli.arena, 0);
     mem_disk_counts(disk, &before);
