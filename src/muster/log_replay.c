@@ -1,12 +1,13 @@
 /* log_replay.c: the log applied again, by the library that the nodes run, to see what state it makes.
  *
- * Shards know nothing of each other: entries are gathered, and then applied by several threads, each shard by one of them and in its order. The caller's thread reads on
- * meanwhile, and waits for them wherever it looks at a state itself.
+ * Shards know nothing of each other: entries are gathered, and applied by several threads (log_queue.h), those of a shard by one at a time and in their order. The caller's
+ * thread reads on meanwhile, and waits for them wherever it looks at a state itself.
  *
  * Which entries were erased by later ones is known for sure only after the whole log was read. A log without such, and in which nothing is wrong, is verified in one pass: entries are
  * applied as they come, and taken back while they still wait. Where that does not do, or something is wrong, all begins again and goes by the book. */
 #include "log_explain.h"
 #include "log_hashes.h"
+#include "log_queue.h"
 #include "out.h"
 #include "progress.h"
 
@@ -16,13 +17,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-enum { THREADS_MAX = 16, GATHER_BYTES = 8 << 20 };
 
 struct replay_shard {
     struct pool pool;
     struct arena scratch;
+    struct log_line line;
     struct log_shard is; /* set NULL: nothing of the shard was seen */
     uint64_t gathered;   /* the newest entry that is applied or waits for it */
     uint64_t newest;     /* that was read */
@@ -30,23 +29,6 @@ struct replay_shard {
     uint64_t compared;
     struct log_hashes hashes;
     bool ended; /* at the index asked for, or it cannot go on */
-};
-struct gathered {
-    struct replay_shard *shard; /* NULL: it was taken back */
-    uint64_t index;
-    uint8_t kind;
-    size_t offset; /* of the payload in bytes */
-    int32_t len;
-};
-struct batch {
-    struct buf bytes; /* payloads */
-    struct gathered *entries;
-    size_t count, cap;
-};
-struct part { /* of a batch: the shards of one thread */
-    struct log_replay *replay;
-    size_t number, of;
-    pthread_t thread;
 };
 struct snapshot_seen {
     uint32_t shard;
@@ -65,9 +47,7 @@ struct log_replay {
     size_t found_count;
     struct snapshot_seen *snapshots;
     size_t snapshot_count, snapshot_cap;
-    struct batch waiting, running;
-    size_t threads, part_count; /* that may run, that do */
-    struct part parts[THREADS_MAX];
+    struct log_queue *queue;
     bool hasty;              /* the pass that begins again when it is not sure */
     bool unsure;             /* it has to */
     pthread_mutex_t telling; /* what is wrong */
@@ -259,18 +239,16 @@ static void compare_told(struct log_replay *r, struct replay_shard *s, uint64_t 
     MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
 }
 
-static void apply(struct log_replay *r, const struct gathered *e)
+static void apply(struct log_replay *r, struct replay_shard *s, const struct log_queued *e)
 {
-    struct replay_shard *s = e->shard;
     const char *why = NULL;
-    struct bytes payload = {r->running.bytes.ptr + e->offset, e->len};
-    struct log_item item = {.kind = e->kind, .payload = payload};
+    struct log_item item = {.kind = e->kind, .payload = e->payload};
     int64_t clock_ms;
     if (s->ended) {
         return;
     }
     arena_clear(&s->scratch);
-    if (e->kind == LOG_COMMAND && !group_apply_entry(s->is.set, e->index, payload, &s->scratch, NULL, NULL, &why)) {
+    if (e->kind == LOG_COMMAND && !group_apply_entry(s->is.set, e->index, e->payload, &s->scratch, NULL, NULL, &why)) {
         MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
         wrong(r, s->is.shard, e->index, why);
         MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);
@@ -281,100 +259,36 @@ static void apply(struct log_replay *r, const struct gathered *e)
     s->is.entries++;
     (void)log_item_times(&item, &clock_ms, &s->is.wall_ms);
     if (!r->nearest) {
-        compare_told(r, s, e->index, e->kind == LOG_COMMAND ? payload : BYTES_NULL);
+        compare_told(r, s, e->index, e->kind == LOG_COMMAND ? e->payload : BYTES_NULL);
     }
     compare(r, s);
 }
 
-/* ---- threads ---- */
+/* ---- what waits ---- */
 
-static void *apply_part(void *arg)
+static void apply_queued(void *ctx, struct log_line *line, const struct log_queued *e)
 {
-    const struct part *p = arg;
-    const struct batch *b = &p->replay->running;
-    for (size_t i = 0; i < b->count; i++) {
-        const struct gathered *e = &b->entries[i];
-        if (e->shard != NULL && e->shard->is.shard % p->of == p->number) {
-            apply(p->replay, e);
-        }
-    }
-    return NULL;
-}
-
-/* Until nothing runs. */
-static void wait_for_parts(struct log_replay *r)
-{
-    for (size_t i = 0; i < r->part_count; i++) {
-        MUSTER_CHECK(pthread_join(r->parts[i].thread, NULL) == 0);
-    }
-    r->part_count = 0;
-}
-
-/* What waits runs, after what runs. */
-static void run_waiting(struct log_replay *r)
-{
-    wait_for_parts(r);
-    struct batch done = r->running;
-    r->running = r->waiting;
-    done.count = 0;
-    buf_clear(&done.bytes);
-    r->waiting = done;
-    r->part_count = r->threads;
-    for (size_t i = 0; i < r->part_count; i++) {
-        r->parts[i] = (struct part){.replay = r, .number = i, .of = r->part_count};
-        MUSTER_CHECK(pthread_create(&r->parts[i].thread, NULL, apply_part, &r->parts[i]) == 0);
-    }
-}
-
-/* Everything that waits is applied when it returns. */
-static void apply_gathered(struct log_replay *r)
-{
-    if (r->waiting.count > 0) {
-        run_waiting(r);
-    }
-    wait_for_parts(r);
+    apply(ctx, CONTAINER_OF(line, struct replay_shard, line), e);
 }
 
 static void gather(struct log_replay *r, struct replay_shard *s, const struct log_item *item)
 {
-    struct batch *b = &r->waiting;
-    if (b->count == b->cap) {
-        b->cap = b->cap > 0 ? b->cap * 2 : 1024;
-        b->entries = reallocarray(b->entries, b->cap, sizeof(*b->entries));
-        MUSTER_CHECK(b->entries != NULL);
-    }
-    int32_t len = item->payload.len > 0 ? item->payload.len : 0;
-    b->entries[b->count++] = (struct gathered){s, item->index, item->kind, b->bytes.len, len};
-    MUSTER_CHECK(buf_put(&b->bytes, item->payload.ptr, (size_t)len) == 0);
     s->gathered = item->index;
-    if (b->bytes.len >= GATHER_BYTES) {
-        run_waiting(r);
-    }
+    log_queue_put(r->queue, &s->line, item->index, item->kind, item->payload);
 }
 
 /* The shard's entries from the index on, which another one replaces. */
 static void take_back(struct log_replay *r, struct replay_shard *s, uint64_t index)
 {
-    struct batch *b = &r->waiting;
     if (s->gathered < index) {
         return;
     }
-    wait_for_parts(r);
+    log_queue_take_back(r->queue, &s->line, index);
     if (s->is.index >= index) {
         r->unsure = true;
         return;
     }
-    for (size_t i = b->count; i > 0; i--) {
-        struct gathered *e = &b->entries[i - 1];
-        e->shard = e->shard == s && e->index >= index ? NULL : e->shard;
-    }
     s->gathered = index - 1;
-}
-
-static size_t threads_to_use(void)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors < 1 ? 1 : processors > THREADS_MAX ? THREADS_MAX : (size_t)processors;
 }
 
 /* ---- what the folder holds ---- */
@@ -395,7 +309,7 @@ static void replay_item(void *ctx, const struct log_item *item)
         return;
     }
     if (item->index > s->gathered + 1 || s->is.set == NULL) {
-        apply_gathered(r);
+        log_queue_finish(r->queue);
         if (s->ended || !reach(r, s, item->index) || item->index <= s->gathered) {
             return;
         }
@@ -423,7 +337,7 @@ static void replay_state(void *ctx, const struct store_record *record)
     if (record->index > s->at) {
         return;
     }
-    apply_gathered(r);
+    log_queue_finish(r->queue);
     if (!s->ended && s->is.index < record->index) {
         (void)reach(r, s, record->index + 1);
     }
@@ -506,9 +420,7 @@ static struct log_replay *replay_new(struct cli *cli, struct log_folder *f, int6
     struct log_replay *r = calloc(1, sizeof(*r));
     MUSTER_CHECK(r != NULL);
     *r = (struct log_replay){.cli = cli, .folder = f, .only = only, .states = states};
-    buf_init(&r->waiting.bytes, 0);
-    buf_init(&r->running.bytes, 0);
-    r->threads = threads_to_use();
+    r->queue = log_queue_new(apply_queued, r);
     MUSTER_CHECK(pthread_mutex_init(&r->telling, NULL) == 0);
     return r;
 }
@@ -516,7 +428,7 @@ static struct log_replay *replay_new(struct cli *cli, struct log_folder *f, int6
 static int replay_all(struct log_replay *r)
 {
     int scanned = log_folder_scan(r->folder, replay_item, replay_state, r->nearest ? NULL : note_snapshot, r);
-    apply_gathered(r);
+    log_queue_finish(r->queue);
     replay_rest(r);
     return scanned;
 }
@@ -585,6 +497,7 @@ struct log_compared log_replay_compared(const struct log_replay *r)
 
 void log_replay_free(struct log_replay *r)
 {
+    log_queue_free(r->queue);
     for (size_t i = 0; i < r->shard_count; i++) {
         if (r->shards[i]->is.set != NULL) {
             group_set_free(r->shards[i]->is.set);
@@ -596,10 +509,6 @@ void log_replay_free(struct log_replay *r)
     free(r->shards);
     free(r->found);
     free(r->snapshots);
-    free(r->waiting.entries);
-    free(r->running.entries);
-    buf_fini(&r->waiting.bytes);
-    buf_fini(&r->running.bytes);
     (void)pthread_mutex_destroy(&r->telling);
     free(r);
 }
