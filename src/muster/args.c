@@ -174,8 +174,9 @@ static bool read_option(struct cli *cli, int argc, char **argv, int *at, struct 
         cli_say(cli, "--%s takes no value", option->name);
         return false;
     }
-    if (option->value != NULL && value == NULL) {
-        if (*at + 1 >= argc) {
+    bool left_out = *at + 1 >= argc || (option->value != NULL && option->value[0] == '[' && strncmp(argv[*at + 1], "--", 2) == 0);
+    if (option->value != NULL && value == NULL && !(left_out && option->value[0] == '[')) {
+        if (left_out) {
             cli_say(cli, "--%s takes a value: %s", option->name, option->value);
             return false;
         }

@@ -20,7 +20,7 @@ enum cli_exit {
 
 struct cli_option {
     const char *name;  /* without dashes */
-    const char *value; /* what it takes, for the help; NULL: a switch */
+    const char *value; /* what it takes, for the help, in brackets where it may be left out; NULL: a switch */
     const char *help;
 };
 

@@ -280,7 +280,7 @@ static int take_names(struct cli *cli, const char *option, const char *const *na
 {
     const char *at = cli_text(cli, option);
     *ret = 0;
-    while (at != NULL) {
+    while (at != NULL && (at[0] != '\0' || *ret != 0)) { /* left out: all of them, as with Kafka's tool */
         at += strspn(at, " ");
         struct str name = {at, (int32_t)strcspn(at, ",")};
         const char *next = at[name.len] == ',' ? at + name.len + 1 : NULL;

@@ -70,9 +70,10 @@ static int run_list(struct cli *cli)
 }
 
 static const struct cli_option list_options[] = {
-    {"state", "STATE,...",
-     "only groups in these states: PreparingRebalance, CompletingRebalance, Stable, Empty, Assigning, Reconciling, NotReady, Dead"},
-    {"type", "TYPE,...", "only groups of these types: classic, consumer, streams, share"},
+    {"state", "[STATE,...]",
+     "only groups in these states: PreparingRebalance, CompletingRebalance, Stable, Empty, Assigning, Reconciling, NotReady, Dead; "
+     "without a value all"},
+    {"type", "[TYPE,...]", "only groups of these types: classic, consumer, streams, share; without a value all"},
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,

@@ -1,11 +1,14 @@
 /* streams.c: muster streams ... */
 #include "commands.h"
+#include "group_view.h"
 #include "log_options.h"
 #include "out.h"
 #include "streams_view.h"
 #include "topology_file.h"
 
 #include <string.h>
+
+enum { KAFKA_GROUP_ID_NOT_FOUND = 69 };
 
 static int no_streams_groups(struct cli *cli, struct client *c, int rc)
 {
@@ -15,10 +18,11 @@ static int no_streams_groups(struct cli *cli, struct client *c, int rc)
     return cli_client_failed(cli, c, rc);
 }
 
-static int refused(struct cli *cli, struct str group, int16_t error, struct str message)
+static int refused(struct cli *cli, struct client *c, struct str group, int16_t error, struct str message)
 {
-    return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                    kafka_error_text(error, message, &cli->arena));
+    return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
+                    kafka_error_text(error, message, &cli->arena),
+                    error == KAFKA_GROUP_ID_NOT_FOUND ? group_meant(c, group, &cli->arena) : "");
 }
 
 /* ---- describe ---- */
@@ -32,7 +36,7 @@ static int describe_one(struct describing *d, struct str group)
         return no_streams_groups(cli, &d->client, rc);
     }
     if (v.error != 0) {
-        return refused(cli, group, v.error, v.error_message);
+        return refused(cli, &d->client, group, v.error, v.error_message);
     }
     if (cli->json) {
         out_json_add(d->groups, streams_json(&v, NULL));
@@ -131,7 +135,7 @@ static int run_topology(struct cli *cli)
     if (rc < 0) {
         code = no_streams_groups(cli, &c, rc);
     } else if (topology->error_code != 0) {
-        code = refused(cli, group, topology->error_code, topology->error_message);
+        code = refused(cli, &c, group, topology->error_code, topology->error_message);
     } else if (cli->json) {
         out_json_print(topology_json(group, topology), cli->out);
     } else {
@@ -221,7 +225,7 @@ static int run_initialize(struct cli *cli)
         const struct streams_group_initialize_response *response = answer;
         print_initialized(cli, request.group_id, response->error_code);
         if (response->error_code != 0) {
-            code = refused(cli, request.group_id, response->error_code, response->error_message);
+            code = refused(cli, &c, request.group_id, response->error_code, response->error_message);
         }
     }
     client_fini(&c);

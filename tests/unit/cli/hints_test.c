@@ -53,6 +53,12 @@ static void groups_are_listed_by_words_that_there_are(void **state)
     assert_listed("--state", "Dead", false, false);
     assert_listed("--type", "Classic", true, false);
     assert_listed("--type", "streams,consumer", false, true);
+    assert_listed("--state", NULL, true, true); /* what Kafka's tool shows with it is shown anyway */
+    assert_listed("--type", NULL, true, true);
+    assert_listed("--state", "--json", false, false);
+    assert_listed("--type", "--type=classic", true, false);
+    assert_run(run_cli("groups", "list", "--state", "--type", "consumer", NULL), CLI_OK, "\nnew ", "");
+    assert_run(run_cli("groups", "list", "--timeout", NULL), CLI_USAGE, NULL, "--timeout takes a value");
     assert_run(run_cli("groups", "list", "--state", "Stabel", NULL), CLI_USAGE, NULL,
                "--state: 'Stabel' is no state of groups; there are: PreparingRebalance, CompletingRebalance, Stable, ");
     assert_run(run_cli("groups", "list", "--state", "Stable,", NULL), CLI_USAGE, NULL, "--state: '' is no state");
@@ -366,13 +372,40 @@ static const void *list_close(struct fake *f, int16_t key, const void *request)
     return r;
 }
 
+static const void *list_close_streams(struct fake *f, int16_t key, const void *request)
+{
+    if (key == API_KEY_STREAMS_GROUP_DESCRIBE) {
+        struct streams_group_describe_response *r = ARENA_NEW(&f->arena, struct streams_group_describe_response, 1);
+        wire_init(&wire_streams_group_describe_response, r);
+        r->groups.v = ARENA_NEW(&f->arena, struct streams_group_describe_response_described_group, 1);
+        r->groups.len = 1;
+        wire_init_type(wire_streams_group_describe_response.type->fields[1].type, r->groups.v);
+        r->groups.v[0].group_id = ((const struct streams_group_describe_request *)request)->group_ids.v[0];
+        r->groups.v[0].error_code = 69;
+        return r;
+    }
+    if (key == API_KEY_STREAMS_GROUP_TOPOLOGY) {
+        struct streams_group_topology_response *r = ARENA_NEW(&f->arena, struct streams_group_topology_response, 1);
+        wire_init(&wire_streams_group_topology_response, r);
+        r->error_code = 69;
+        return r;
+    }
+    return list_close(f, key, request);
+}
+
 static void a_group_of_a_close_name_is_named(void **state)
 {
+    static const int16_t streams[] = {API_KEY_STREAMS_GROUP_DESCRIBE, API_KEY_STREAMS_GROUP_TOPOLOGY};
     struct fake *f = *state;
     f->more = list_close;
     assert_run(run_cli("groups", "describe", "none", NULL), CLI_FAILED, NULL, "; did you mean 'nome'?\n");
     assert_run(run_cli("offsets", "reset", "none", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
                "group 'none': there is no such group; did you mean 'nome'?\n");
+    f->more_keys = streams;
+    f->more_count = COUNT_OF(streams);
+    f->more = list_close_streams;
+    assert_run(run_cli("streams", "describe", "none", NULL), CLI_FAILED, NULL, "; did you mean 'nome'?\n");
+    assert_run(run_cli("streams", "topology", "none", NULL), CLI_FAILED, NULL, "; did you mean 'nome'?\n");
     f->more = list_two;
     struct run r = run_cli("groups", "describe", "none", NULL);
     assert_null(strstr(r.err, "did you mean"));
