@@ -68,6 +68,9 @@ int list_filter_take(struct cli *cli, struct list_filter *ret);
 /* Asks every node for its groups; ordered by id. A node that does not answer is reported on cli->err and left out. filter NULL: all groups. */
 int group_list_fetch(struct cli *cli, struct client *c, const struct list_filter *filter, struct listed_groups *ret);
 
+/* Leaves those in the list that are protected. 0, or as client_any_call. */
+int protected_keep(struct client *c, struct listed_groups *list, struct arena *arena);
+
 /* Behind what is said of a group that there is not: "; did you mean ...?" when there is one of a close name, or "". Asks quietly and not for long. */
 const char *group_meant(struct client *c, struct str group, struct arena *arena);
 /* The groups that the operands name, or all of the cluster when there are none (--all-groups, where they could be missing). As group_list_fetch. */

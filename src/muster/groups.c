@@ -58,6 +58,7 @@ static int run_list(struct cli *cli)
         return code;
     }
     int rc = group_list_fetch(cli, &c, &filter, &groups);
+    rc = rc == 0 && cli_flag(cli, "protected") ? protected_keep(&c, &groups, &cli->arena) : rc;
     if (rc < 0) {
         code = cli_client_failed(cli, &c, rc);
     } else if (cli->json) {
@@ -74,6 +75,7 @@ static const struct cli_option list_options[] = {
      "only groups in these states: PreparingRebalance, CompletingRebalance, Stable, Empty, Assigning, Reconciling, NotReady, Dead; "
      "without a value all"},
     {"type", "[TYPE,...]", "only groups of these types: classic, consumer, streams, share; without a value all"},
+    {"protected", NULL, "only groups that are protected ('muster groups protect')"},
     OPTION_AT,
     OPTION_DATA_AT,
     OPTION_NODE,

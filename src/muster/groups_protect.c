@@ -8,6 +8,12 @@
 
 enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44, KAFKA_GROUP_ID_NOT_FOUND = 69 };
 
+static bool is_protected(const struct describe_configs_response_result *result)
+{
+    return result->error_code == 0 && result->configs.len == 1 && str_eq(result->configs.v[0].name, STR("muster.protected")) &&
+           str_eq(result->configs.v[0].value, STR("true"));
+}
+
 /* By its name: a config that is not set is told only to whom asks for it. */
 int protection_fetch(struct client *c, struct str group, struct arena *arena, enum protection *ret)
 {
@@ -19,8 +25,52 @@ int protection_fetch(struct client *c, struct str group, struct arena *arena, en
         return rc == MUSTER_E_VERSION ? MUSTER_E_OK : rc;
     }
     if (configs->error_code == 0 && configs->configs.len == 1 && str_eq(configs->configs.v[0].name, key)) {
-        *ret = str_eq(configs->configs.v[0].value, STR("true")) ? PROTECTION_ON : PROTECTION_OFF;
+        *ret = is_protected(configs) ? PROTECTION_ON : PROTECTION_OFF;
     }
+    return MUSTER_E_OK;
+}
+
+enum { ASKED_AT_ONCE = 1000 };
+
+/* What is answered stands in the order of the request, as a rule. */
+static bool tells_protected(const struct describe_configs_response *response, struct str group, int32_t place)
+{
+    for (int32_t i = 0; i < response->results.len; i++) {
+        const struct describe_configs_response_result *result = &response->results.v[(place + i) % response->results.len];
+        if (str_eq(result->resource_name, group)) {
+            return is_protected(result);
+        }
+    }
+    return false;
+}
+
+int protected_keep(struct client *c, struct listed_groups *list, struct arena *arena)
+{
+    static struct str key = {"muster.protected", 16};
+    int kept = 0;
+    for (int begin = 0, count; begin < list->count; begin += count) {
+        struct describe_configs_request request;
+        const void *answer;
+        wire_init(&wire_describe_configs_request, &request);
+        count = list->count - begin < ASKED_AT_ONCE ? list->count - begin : ASKED_AT_ONCE;
+        request.resources.v = ARENA_NEW(arena, struct describe_configs_request_resource, count);
+        request.resources.len = count;
+        for (int i = 0; i < count; i++) {
+            request.resources.v[i] = (struct describe_configs_request_resource){CONFIG_OF_GROUP, list->v[begin + i].group_id, {&key, 1}};
+        }
+        struct client_call call = {.key = API_KEY_DESCRIBE_CONFIGS, .max_version = -1, .request = &request};
+        int rc = client_any_call(c, &call, arena, &answer, NULL);
+        if (rc < 0) {
+            return rc;
+        }
+        const struct describe_configs_response *response = answer;
+        for (int i = 0; i < count; i++) {
+            if (tells_protected(response, list->v[begin + i].group_id, i)) {
+                list->v[kept++] = list->v[begin + i];
+            }
+        }
+    }
+    list->count = kept;
     return MUSTER_E_OK;
 }
 
@@ -129,7 +179,7 @@ const struct cli_command command_groups_protect = {
     .summary = "Protects groups: without --force they are not deleted and their offsets not reset.",
     .details =
         "By Kafka's tools neither. Members commit as ever, and offsets expire as ever. The group need not exist yet, and stays protected\n"
-        "when it goes by itself. It is the group's config muster.protected.",
+        "when it goes by itself. It is the group's config muster.protected. 'muster groups list --protected' lists those that are.",
     .options = protect_options,
     .option_count = COUNT_OF(protect_options),
     .run = run_protect};

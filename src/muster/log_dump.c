@@ -96,7 +96,10 @@ const struct cli_command command_log_dump = {
         "shows the committed entries that it has in memory, and waits for those that the shards' leaders had when it was asked; with "
         "--disk all\n"
         "that its disk has.\n"
-        "Exit code 1 when nothing is there of what was asked for, as grep has it: of those places and times, too. Damage: everything "
+        "Exit code 1 when nothing is there of what was asked for, as grep has it: of those places and times, too. So who asks again and\n"
+        "again with --shard and the next --from is told that nothing new is there: 'nothing is there' on standard error, exit code 1. "
+        "'log\n"
+        "follow --from' waits instead. Damage: everything "
         "before it is shown, then its place\n"
         "and kind on standard error, and exit code 4 or 5.\n"
         "    muster log dump --group my-group --since 1h",

@@ -403,7 +403,13 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
     }
-    return whole ? alter(cli, client, changes, how) : change_in_parts(cli, client, changes, how);
+    if (!whole || how->validate_only) {
+        return whole ? alter(cli, client, changes, how) : change_in_parts(cli, client, changes, how);
+    }
+    struct offset_undo undo = offset_undo_note(cli, client, changes->group);
+    int code = alter(cli, client, changes, how);
+    changes->undo = code == CLI_OK ? offset_undo_words(cli, &undo, changes) : STR_NULL;
+    return code;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------------------------------------------ */
@@ -445,6 +451,13 @@ void change_report_add(struct change_report *r, struct cli *cli, const struct of
     out_json_set(one, "executed", json_boolean(done));
     out_json_set(one, "fenced", json_integer(changes->fenced));
     out_json_set(one, "offsets", offsets);
+    if (done && !str_is_empty(changes->undo)) {
+        out_json_set(one, "undo", out_json_text(changes->undo));
+        if (r->undos < CHANGE_UNDOS) {
+            r->undo[r->undos] = changes->undo;
+        }
+        r->undos++;
+    }
     out_json_add(r->groups, one);
     if (done && changes->fenced > 0) {
         cli_say(cli, "group %.*s: %d member%s removed; they join again by themselves, and go on from the new offsets",
@@ -459,6 +472,12 @@ static void say_done(const struct change_report *r, struct cli *cli)
     }
     if (r->deleted > 0) {
         cli_say(cli, "%d offset%s deleted", r->deleted, r->deleted == 1 ? " is" : "s are");
+    }
+    for (int i = 0; i < r->undos && i < CHANGE_UNDOS; i++) {
+        cli_say(cli, "to undo it: %.*s", STR_ARG(r->undo[i]));
+    }
+    if (r->undos > CHANGE_UNDOS) {
+        cli_say(cli, "and likewise for %d other groups (--json says how)", r->undos - CHANGE_UNDOS);
     }
 }
 

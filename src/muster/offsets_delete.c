@@ -42,12 +42,18 @@ static int take_named(struct deletion *d, const struct offsets_view *committed)
 
 /* ---- what nobody reads ------------------------------------------------------------------------------------------------------------ */
 
-/* What members subscribe to or have, a topic each; *ret_members: whether there are any. */
-static int read_topics(struct deletion *d, struct offsets_view *ret, bool *ret_members)
+/* What members subscribe to or have, a topic each. */
+struct readers {
+    struct offsets_view topics;
+    bool any, foreign; /* whether there are members; they speak another protocol than that of consumers */
+};
+
+static int read_topics(struct deletion *d, struct readers *readers)
 {
     struct arena *arena = &d->cli->arena;
     struct group_view g;
-    *ret = (struct offsets_view){0};
+    struct offsets_view *ret = &readers->topics;
+    *readers = (struct readers){0};
     int rc = group_view_fetch(&d->client, d->changes.group, arena, &g);
     if (rc == 0 && g.error != 0) {
         struct streams_view v;
@@ -55,10 +61,11 @@ static int read_topics(struct deletion *d, struct offsets_view *ret, bool *ret_m
         if (rc == 0 && v.error == 0) {
             streams_view_partitions(&v, ret, arena);
         }
-        *ret_members = ret->count > 0;
+        readers->any = ret->count > 0;
         return rc == MUSTER_E_VERSION ? 0 : rc;
     }
-    *ret_members = rc == 0 && g.member_count > 0;
+    readers->any = rc == 0 && g.member_count > 0;
+    readers->foreign = readers->any && str_eq(g.type, STR("classic")) && !str_eq(g.protocol_type, STR("consumer"));
     for (int i = 0; rc == 0 && i < g.member_count; i++) {
         const struct member_view *m = &g.members[i];
         for (int32_t k = 0; k < m->topics.len; k++) {
@@ -85,10 +92,9 @@ static bool has_topic(const struct offsets_view *list, struct str topic)
 static int take_stale(struct deletion *d, const struct offsets_view *committed)
 {
     struct cli *cli = d->cli;
-    struct offsets_view read;
-    bool members = false;
+    struct readers readers;
     int64_t *ends = ARENA_NEW(&cli->arena, int64_t, committed->count);
-    int rc = read_topics(d, &read, &members);
+    int rc = read_topics(d, &readers);
     rc = rc == 0 ? offsets_view_list(&d->client, committed, LIST_LATEST, &cli->arena, ends) : rc;
     if (rc < 0) {
         return cli_client_failed(cli, &d->client, rc);
@@ -96,7 +102,7 @@ static int take_stale(struct deletion *d, const struct offsets_view *committed)
     int code = CLI_OK;
     for (int i = 0; i < committed->count && code == CLI_OK; i++) {
         code = offsets_view_told(cli, &committed->v[i], ends[i]);
-        if (code != CLI_OK || (ends[i] >= 0 && (!members || has_topic(&read, committed->v[i].topic)))) {
+        if (code != CLI_OK || (ends[i] >= 0 && (!readers.any || has_topic(&readers.topics, committed->v[i].topic)))) {
             continue;
         }
         struct offset_change *one = offset_changes_add(&d->changes, committed->v[i].topic, committed->v[i].partition, &cli->arena);
@@ -157,7 +163,7 @@ static int ask(struct deletion *d, int16_t *errors)
 static int delete_gone(struct deletion *d, const int16_t *errors)
 {
     struct offset_changes gone = {.group = d->changes.group};
-    struct change_how how = {.force = cli_flag(d->cli, "force")};
+    struct change_how how = {.force = cli_flag(d->cli, "force"), .validate_only = !d->execute};
     for (int i = 0; i < d->changes.count; i++) {
         if (errors[i] == KAFKA_UNKNOWN_TOPIC_OR_PARTITION) {
             *offset_changes_add(&gone, d->changes.v[i].topic, d->changes.v[i].partition, &d->cli->arena) = d->changes.v[i];
@@ -166,35 +172,95 @@ static int delete_gone(struct deletion *d, const int16_t *errors)
     return gone.count > 0 ? offsets_change(d->cli, &d->client, &gone, &how) : CLI_OK;
 }
 
-static int delete_softly(struct deletion *d)
+/* Takes out of the changes what is not done. */
+static int judge(struct deletion *d, const int16_t *errors, int code)
 {
     struct cli *cli = d->cli;
     bool stale = cli_flag(cli, "stale");
-    int16_t *errors = ARENA_NEW(&cli->arena, int16_t, d->changes.count);
     int kept = 0;
-    int code = ask(d, errors);
-    code = code == CLI_OK ? delete_gone(d, errors) : code;
     for (int i = 0; code != CLI_UNREACHABLE && i < d->changes.count; i++) {
         bool done = errors[i] == 0 || errors[i] == KAFKA_UNKNOWN_TOPIC_OR_PARTITION;
         if (done) {
             d->changes.v[kept++] = d->changes.v[i];
         } else if (!stale || errors[i] != KAFKA_SUBSCRIBED) {
-            code = cli_fail(cli, CLI_FAILED, "%.*s-%d: %s", STR_ARG(out_text(d->changes.v[i].topic, &cli->arena)),
-                            (int)d->changes.v[i].partition, kafka_error_text(errors[i], STR_NULL, &cli->arena));
+            code = cli_fail(cli, CLI_FAILED, "%.*s-%d: %s%s", STR_ARG(out_text(d->changes.v[i].topic, &cli->arena)),
+                            (int)d->changes.v[i].partition, kafka_error_text(errors[i], STR_NULL, &cli->arena),
+                            errors[i] == KAFKA_SUBSCRIBED || errors[i] == KAFKA_NON_EMPTY_GROUP ? " (--fence)" : "");
         }
     }
     d->changes.count = kept;
     return code;
 }
 
+static int delete_softly(struct deletion *d)
+{
+    struct cli *cli = d->cli;
+    int16_t *errors = ARENA_NEW(&cli->arena, int16_t, d->changes.count);
+    bool whole = false;
+    if (offsets_change_is_whole(cli, &d->client, d->changes.group, &whole) < 0) {
+        whole = false; /* which is found again, and said, when it is asked to do it */
+    }
+    struct offset_undo undo = whole ? offset_undo_note(cli, &d->client, d->changes.group) : (struct offset_undo){0};
+    int code = ask(d, errors);
+    code = code == CLI_OK ? delete_gone(d, errors) : code;
+    code = judge(d, errors, code);
+    d->changes.undo = whole ? offset_undo_words(cli, &undo, &d->changes) : STR_NULL;
+    return code;
+}
+
+/* OffsetDelete cannot be asked what it would do: its errors as far as they are seen from here. */
+static int foresee(struct deletion *d, int16_t *errors)
+{
+    struct cli *cli = d->cli;
+    struct readers readers;
+    const struct metadata_response *metadata;
+    struct str *names = ARENA_NEW(&cli->arena, struct str, d->changes.count);
+    int count = 0;
+    for (int i = 0; i < d->changes.count; i++) {
+        if (count == 0 || !str_eq(names[count - 1], d->changes.v[i].topic)) {
+            names[count++] = d->changes.v[i].topic;
+        }
+    }
+    int rc = read_topics(d, &readers);
+    rc = rc == 0 ? client_metadata(&d->client, names, count, &cli->arena, &metadata) : rc;
+    if (rc < 0) {
+        return cli_client_failed(cli, &d->client, rc);
+    }
+    for (int i = 0; i < d->changes.count; i++) {
+        bool there = false;
+        for (int32_t t = 0; t < metadata->topics.len; t++) {
+            const struct metadata_response_topic *topic = &metadata->topics.v[t];
+            there = there || (topic->error_code == 0 && str_eq(topic->name, d->changes.v[i].topic) &&
+                              d->changes.v[i].partition < topic->partitions.len);
+        }
+        errors[i] = readers.foreign                                                    ? KAFKA_NON_EMPTY_GROUP
+                    : !there                                                           ? KAFKA_UNKNOWN_TOPIC_OR_PARTITION
+                    : readers.any && has_topic(&readers.topics, d->changes.v[i].topic) ? KAFKA_SUBSCRIBED
+                                                                                       : 0;
+    }
+    return CLI_OK;
+}
+
+/* The plan, with the exit code that doing it would have. What is refused stays in it. */
+static int plan(struct deletion *d)
+{
+    int16_t *errors = ARENA_NEW(&d->cli->arena, int16_t, d->changes.count);
+    int count = d->changes.count;
+    struct offset_change *all = ARENA_NEW(&d->cli->arena, struct offset_change, count);
+    int code = foresee(d, errors);
+    code = code == CLI_OK ? delete_gone(d, errors) : code;
+    memcpy(all, d->changes.v, (size_t)count * sizeof(*all));
+    code = judge(d, errors, code);
+    d->changes.v = all;
+    d->changes.count = count;
+    return code;
+}
+
 static int delete_them(struct deletion *d)
 {
     struct cli *cli = d->cli;
-    struct change_how how = {.fence = cli_flag(cli, "fence"), .force = cli_flag(cli, "force")};
-    if (!d->execute) {
-        return CLI_OK;
-    }
-    return how.fence || how.force ? offsets_change(cli, &d->client, &d->changes, &how) : delete_softly(d);
+    struct change_how how = {.fence = cli_flag(cli, "fence"), .force = cli_flag(cli, "force"), .validate_only = !d->execute};
+    return how.fence || how.force ? offsets_change(cli, &d->client, &d->changes, &how) : d->execute ? delete_softly(d) : plan(d);
 }
 
 static int delete_offsets(struct deletion *d)
@@ -263,8 +329,9 @@ const struct cli_command command_offsets_delete = {
     .summary = "Deletes committed offsets of a group, such as those that make a false lag.",
     .details =
         "A topic that members read is refused, but with --fence. Of a group without members --stale takes only what is gone: nobody says\n"
-        "what it will read. Exit code 1 when there is nothing to delete. Shows what would be done and does nothing, unless --execute is "
-        "given.",
+        "what it will read. Exit code 1 when there is nothing to delete. Shows what would be done and what would be refused, and does "
+        "nothing, unless "
+        "--execute is given; then it says how to undo it.",
     .options = delete_options,
     .option_count = COUNT_OF(delete_options),
     .run = run_delete};

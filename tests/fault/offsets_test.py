@@ -54,6 +54,14 @@ def resets(cli):
         done = cli.json("offsets", "reset", "g", *words, "--execute")["groups"][0]
         check_equal(done["offsets"], plan["offsets"], f"{words}: done as planned")
         check_equal([cli.offsets("g")["orders", p] for p in range(3)], expected, f"reset {words}")
+    done = cli.json("offsets", "reset", "g", "--topic", "orders:0,2", "--to-offset", 7, "--execute")["groups"][0]
+    check_equal([cli.offsets("g")["orders", p] for p in range(3)], [7, 40, 7], "reset")
+    cli(*done["undo"].split()[1:])
+    check_equal([cli.offsets("g")["orders", p] for p in range(3)], [40, 40, 40], done["undo"])
+    _, err = cli("offsets", "delete", "g", "--topic", "orders:1", "--execute")
+    check_equal(("orders", 1) in cli.offsets("g"), False, "deleted")
+    cli(*err.split("to undo it: ")[1].split()[1:])
+    check_equal([cli.offsets("g")["orders", p] for p in range(3)], [40, 40, 40], err)
     _, err = cli("offsets", "reset", "g", "--topic", "orders:7", "--to-latest", "--execute", code=1)
     check("orders-7" in err, err)
     _, err = cli("offsets", "reset", "g", "--topic", "other", "--shift-by", 1, "--execute", code=1)

@@ -24,7 +24,7 @@ GROUPS = (CLASSIC, CONSUMER, STREAMS, SIMPLE)
 # Where it is, and what one run draws: nodes, addresses, ids that servers make, times; and what muster alone can tell.
 DRAWN = {"coordinator", "shard", "leader", "replicas", "isr", "host", "clientHost", "port", "id", "topicId", "node", "address", "memberId", "processId", "clientId",
          "leaderEpoch"}
-MUSTER_ONLY = {"shard", "protected", "problem"}
+MUSTER_ONLY = {"shard", "protected", "problem", "undo"}
 
 LISTS = ["groups list", "groups list --state Stable", "groups list --state Empty,Stable", "groups list --type consumer", "groups list --type streams",
          "groups list --type classic"]

@@ -169,8 +169,43 @@ static void a_protected_group_is_refused_before_anything_is_done(void **state)
         assert_null(strstr(r.err, "nothing was changed"));
         assert_run(r, CLI_FAILED, NULL, refusal);
     }
-    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--force", NULL), CLI_OK, "behind  orders",
-               "nothing was changed");
+}
+
+/* As protects(), but in one answer for all, backwards. */
+static const void *lists_protected(struct fake *f, int16_t key, const void *request)
+{
+    static const struct describe_configs_response_resource_result on = {.name = STR("muster.protected"),
+                                                                        .value = STR("true"),
+                                                                        .documentation = STR_NULL};
+    const struct describe_configs_request *q = request;
+    if (key != API_KEY_DESCRIBE_CONFIGS) {
+        return list_two(f, key, request);
+    }
+    struct describe_configs_response *r = ARENA_NEW(&f->arena, struct describe_configs_response, 1);
+    wire_init(&wire_describe_configs_response, r);
+    r->results.v = ARENA_NEW(&f->arena, struct describe_configs_response_result, q->resources.len);
+    r->results.len = q->resources.len;
+    for (int32_t i = 0; i < q->resources.len; i++) {
+        struct describe_configs_response_result *to = &r->results.v[q->resources.len - 1 - i];
+        *to = (struct describe_configs_response_result){.error_message = STR_NULL,
+                                                        .resource_type = 32,
+                                                        .resource_name = q->resources.v[i].resource_name};
+        to->configs.len = str_eq(to->resource_name, STR("new"));
+        to->configs.v = ARENA_NEW(&f->arena, struct describe_configs_response_resource_result, 1);
+        to->configs.v[0] = on;
+    }
+    return r;
+}
+
+static void protected_groups_are_listed(void **state)
+{
+    struct fake *f = *state;
+    f->more = lists_protected;
+    assert_listed("--protected", NULL, false, true);
+    assert_run(run_cli("groups", "list", "--protected", "--type", "classic", NULL), CLI_OK, "GROUP", "");
+    struct run r = run_cli("groups", "list", "--protected", "--json", NULL);
+    assert_null(strstr(r.out, "\"old\""));
+    assert_run(r, CLI_OK, "\"new\"", "");
 }
 
 static const void *takes_configs(struct fake *f, int16_t key, const void *request)
@@ -436,6 +471,135 @@ static void what_is_committed_is_not_cut_by_to_current(void **state)
     assert_run(r, CLI_OK, "0              10          10\n", NULL);
 }
 
+/* ---- what a plan leaves to be refused, and what was done and may be undone ---- */
+
+enum members { MEMBERS_NONE, MEMBERS_READ, MEMBERS_FOREIGN };
+
+/* The group "behind": nobody, a consumer that reads orders, or a worker of Kafka Connect. */
+static const void *describe_members(struct fake *f, int16_t key, enum members members)
+{
+    if (key == API_KEY_DESCRIBE_GROUPS) {
+        struct describe_groups_response *r = ARENA_NEW(&f->arena, struct describe_groups_response, 1);
+        wire_init(&wire_describe_groups_response, r);
+        r->groups.v = ARENA_NEW(&f->arena, struct describe_groups_response_described_group, 1);
+        r->groups.len = 1;
+        wire_init_type(wire_describe_groups_response.type->fields[1].type, r->groups.v);
+        r->groups.v[0].group_id = STR("behind");
+        r->groups.v[0].error_code = members == MEMBERS_READ ? 69 : 0;
+        r->groups.v[0].group_state = STR("Stable");
+        r->groups.v[0].protocol_type = STR("connect");
+        r->groups.v[0].members.v = ARENA_NEW(&f->arena, struct describe_groups_response_described_group_member, 1);
+        r->groups.v[0].members.len = members == MEMBERS_FOREIGN;
+        wire_init_type(wire_describe_groups_response.type->fields[1].type->fields[6].type, r->groups.v[0].members.v);
+        return r;
+    }
+    static struct str topics[] = {{"orders", 6}};
+    struct consumer_group_describe_response *r = ARENA_NEW(&f->arena, struct consumer_group_describe_response, 1);
+    wire_init(&wire_consumer_group_describe_response, r);
+    r->groups.v = ARENA_NEW(&f->arena, struct consumer_group_describe_response_described_group, 1);
+    r->groups.len = 1;
+    wire_init_type(wire_consumer_group_describe_response.type->fields[1].type, r->groups.v);
+    r->groups.v[0].group_id = STR("behind");
+    r->groups.v[0].group_state = STR("Stable");
+    r->groups.v[0].members.v = ARENA_NEW(&f->arena, struct consumer_group_describe_response_member, 1);
+    r->groups.v[0].members.len = 1;
+    r->groups.v[0].members.v[0] = (struct consumer_group_describe_response_member){.member_id = STR("m"),
+                                                                                   .instance_id = STR_NULL,
+                                                                                   .rack_id = STR_NULL,
+                                                                                   .client_id = STR("c"),
+                                                                                   .client_host = STR("/h"),
+                                                                                   .subscribed_topic_names = {topics, 1},
+                                                                                   .subscribed_topic_regex = STR("")};
+    return r;
+}
+
+/* Nothing may be changed for a plan; with members only a fence would do. */
+static const void *plans(struct fake *f, int16_t key, const void *request)
+{
+    enum members members = *(enum members *)f->more_state;
+    const struct alter_group_offsets_request *alter = request;
+    assert_true(key != API_KEY_OFFSET_DELETE);
+    if (key == API_KEY_ALTER_GROUP_OFFSETS) {
+        assert_true(alter->validate_only);
+        if (members == MEMBERS_NONE || alter->fence) {
+            return alter_offsets(f, request);
+        }
+        struct alter_group_offsets_response *r = ARENA_NEW(&f->arena, struct alter_group_offsets_response, 1);
+        wire_init(&wire_alter_group_offsets_response, r);
+        r->error_code = 68;
+        return r;
+    }
+    bool describes = key == API_KEY_DESCRIBE_GROUPS || key == API_KEY_CONSUMER_GROUP_DESCRIBE;
+    return describes && members != MEMBERS_NONE ? describe_members(f, key, members) : NULL;
+}
+
+static void a_deletion_that_would_be_refused_is_planned_so(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
+    static const char nothing[] = "nothing was changed; --execute does it\n";
+    struct fake *f = *state;
+    enum members members = MEMBERS_NONE;
+    f->more = plans;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    f->more_state = &members;
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", NULL), CLI_OK, "behind  orders          2", nothing);
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "gone", NULL), CLI_OK, "behind  gone", nothing);
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--force", NULL), CLI_OK, "behind  orders", nothing);
+    members = MEMBERS_READ;
+    struct run r = run_cli("offsets", "delete", "behind", "--topic", "orders:0,1", NULL);
+    assert_null(strstr(r.err, nothing));
+    assert_int_equal(count_of(r.err, "GROUP_SUBSCRIBED_TO_TOPIC"), 2);
+    assert_int_equal(count_of(r.out, "behind  orders"), 2);
+    assert_run(r, CLI_FAILED, NULL, "orders-0: GROUP_SUBSCRIBED_TO_TOPIC");
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "gone", NULL), CLI_FAILED, "behind  gone", "NON_EMPTY_GROUP");
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--force", NULL), CLI_FAILED, "behind  orders", "(--fence)");
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--fence", NULL), CLI_OK, "behind  orders", nothing);
+    members = MEMBERS_FOREIGN;
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders:0", NULL), CLI_FAILED, "behind  orders",
+               "orders-0: NON_EMPTY_GROUP");
+}
+
+static const void *deletes(struct fake *f, int16_t key, const void *request)
+{
+    if (key != API_KEY_OFFSET_DELETE) {
+        return ends_and_changes(f, key, request);
+    }
+    struct offset_delete_response *r = ARENA_NEW(&f->arena, struct offset_delete_response, 1);
+    wire_init(&wire_offset_delete_response, r);
+    return r;
+}
+
+/* The index before is that of the group's coordinator; of shard 1, to which "behind" belongs, this node is none. */
+static void what_was_done_says_how_it_is_undone(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
+    struct fake *f = *state;
+    f->more = deletes;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0,1", "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
+               "to undo it: muster offsets reset old --topic orders:0,1 --to-index 5 --execute\n");
+    assert_run(run_cli("offsets", "reset", "my group", "--topic", "orders:1", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK,
+               NULL, "to undo it: muster offsets reset 'my group' --topic orders:1 --to-index 5 --fence --execute\n");
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "3", "--execute", "--json", NULL), CLI_OK,
+               "\"undo\": \"muster offsets reset old --topic orders:0 --to-index 5 --execute\"", "");
+    struct run r = run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "10", "--execute", NULL);
+    assert_null(strstr(r.err, "undo"));
+    run_fini(&r);
+    r = run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "3", NULL);
+    assert_null(strstr(r.err, "undo"));
+    run_fini(&r);
+    r = run_cli("offsets", "delete", "behind", "--topic", "orders", "--execute", NULL);
+    const char *said = strstr(r.err, "to undo it: muster offsets reset behind --topic orders:0,1,2 --to-time ");
+    int64_t at_ms;
+    char moment[32] = "";
+    assert_non_null(said);
+    assert_int_equal(sscanf(strstr(said, "--to-time "), "--to-time %31s --execute", moment), 1);
+    assert_true(log_time_parse(moment, 0, &at_ms) && at_ms <= log_wall_ms() && at_ms > log_wall_ms() - 60000);
+    assert_run(r, CLI_OK, NULL, "3 offsets are deleted\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +608,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_groups_shard_is_handed_over, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(records_are_not_looked_up_where_there_are_none, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_protected_group_is_refused_before_anything_is_done, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(protected_groups_are_listed, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_group_that_is_yet_to_come_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_missing_majority_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_node_that_is_not_there_is_told, fake_setup, fake_teardown),
@@ -454,6 +619,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_group_of_a_close_name_is_named, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(nothing_to_delete_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_deletion_that_would_be_refused_is_planned_so, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_was_done_says_how_it_is_undone, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
