@@ -2,6 +2,8 @@
 #include "history/history.h"
 #include "modern/modern.h"
 
+#include <string.h>
+
 const struct modern_kind *modern_kind_of(int16_t record_type)
 {
     switch (record_type) {
@@ -244,19 +246,96 @@ static bool apply_decoded(struct group_set *set, uint64_t index, struct record r
     return dispatch(&c, decoded);
 }
 
-bool group_apply(struct group_set *set, uint64_t index, struct record record, struct arena *scratch)
-{
+/* The offsets that a client commits at once follow each other, with keys that differ in the partition alone, which stands last: then only that and the value are
+ * read. */
+struct offset_run {
+    struct bytes key; /* of the record before; null: of another kind */
     struct wire_decoded_record decoded;
-    if (!record_is_known(record) || wire_record_decode(record, scratch, &decoded) < 0 ||
-        !apply_decoded(set, index, record, &decoded, scratch)) {
+    struct offset_commit_key commit_key;
+    struct offset_commit_value commit_value;
+};
+
+enum { PARTITION_BYTES = 4 };
+
+static bool run_goes_on(const struct offset_run *run, struct bytes key)
+{
+    return run->key.len > 0 && key.len == run->key.len && memcmp(key.ptr, run->key.ptr, (size_t)key.len - PARTITION_BYTES) == 0;
+}
+
+static int run_next(struct offset_run *run, struct record record, struct arena *scratch)
+{
+    struct wire_decoded_record *r = &run->decoded;
+    run->commit_key.partition = (int32_t)get_be32(record.key.ptr + record.key.len - PARTITION_BYTES);
+    r->value = NULL;
+    r->value_version = 0;
+    if (record.value.len < 0) {
+        return MUSTER_E_OK;
+    }
+    if (record.value.len < 2) {
+        return MUSTER_E_TRUNCATED;
+    }
+    size_t used = 0;
+    r->value = &run->commit_value;
+    r->value_version = (int16_t)get_be16(record.value.ptr);
+    struct bytes body = {record.value.ptr + 2, record.value.len - 2};
+    int rc = wire_decode(r->schema->value, r->value_version, body, scratch, r->value, &used);
+    return rc == 0 && used != (size_t)body.len ? MUSTER_E_MALFORMED : rc;
+}
+
+/* As wire_record_decode(). ret_goes_on: of the same group as the record before. */
+static int run_decode(struct offset_run *run, struct record record, struct arena *scratch, bool *ret_goes_on)
+{
+    *ret_goes_on = run_goes_on(run, record.key);
+    if (*ret_goes_on) {
+        return run_next(run, record, scratch);
+    }
+    int rc = wire_record_decode(record, scratch, &run->decoded);
+    run->key = BYTES_NULL;
+    if (rc == 0 && run->decoded.schema->type == RECORD_OFFSET_COMMIT) {
+        run->key = record.key;
+        run->commit_key = *(const struct offset_commit_key *)run->decoded.key;
+        run->decoded.key = &run->commit_key;
+    }
+    return rc;
+}
+
+static bool apply_one(struct group_set *set, uint64_t index, struct record record, struct offset_run *run, struct arena *scratch)
+{
+    bool goes_on;
+    if (!record_is_known(record) || run_decode(run, record, scratch, &goes_on) < 0 ||
+        !apply_decoded(set, index, record, &run->decoded, scratch)) {
         return false;
     }
     struct str group_id;
-    struct group *g = group_of_record(&decoded, &group_id) ? group_find(set, group_id) : NULL;
-    if (g != NULL && decoded.value == NULL) {
-        group_remove_if_gone(set, g);
+    if (run->decoded.value == NULL && group_of_record(&run->decoded, &group_id)) {
+        struct group *g = group_find(set, group_id);
+        if (g != NULL) {
+            group_remove_if_gone(set, g);
+        }
     }
     return true;
+}
+
+bool group_apply(struct group_set *set, uint64_t index, struct record record, struct arena *scratch)
+{
+    struct offset_run run;
+    run.key = BYTES_NULL;
+    return apply_one(set, index, record, &run, scratch);
+}
+
+int group_restore(struct group_set *set, struct bytes bytes, struct arena *scratch)
+{
+    MUSTER_CHECK(set->base == NULL && set->cut == NULL);
+    struct offset_run run;
+    run.key = BYTES_NULL;
+    while (bytes.len > 0) {
+        struct record record;
+        if (!snapshot_read(&bytes, &record) || !apply_one(set, 0, record, &run, scratch)) {
+            return MUSTER_E_MALFORMED;
+        }
+        arena_clear(scratch);
+    }
+    return MUSTER_E_OK;
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------------- */
@@ -296,17 +375,19 @@ static const char *apply_records(struct group_set *set, uint64_t index, const st
         }
     }
     struct arena_mark before = arena_here(scratch);
+    struct offset_run run;
+    run.key = BYTES_NULL;
     for (int32_t i = 0; i < entry->records.len; i++, arena_rewind(scratch, before)) { /* one record's memory serves all */
         struct record record = {entry->records.v[i].key, entry->records.v[i].value};
-        struct wire_decoded_record decoded;
-        if (wire_record_decode(record, scratch, &decoded) < 0) {
+        bool goes_on;
+        if (run_decode(&run, record, scratch, &goes_on) < 0) {
             return "a record of the entry cannot be read";
         }
         struct str group_id;
-        if (group_of_record(&decoded, &group_id) && !names_group(entry, group_id, &at)) {
+        if (!goes_on && group_of_record(&run.decoded, &group_id) && !names_group(entry, group_id, &at)) {
             return "the entry changes a group that its header does not name";
         }
-        if (!apply_decoded(set, index, record, &decoded, scratch)) {
+        if (!apply_decoded(set, index, record, &run.decoded, scratch)) {
             return "the entry holds a record that this version cannot apply";
         }
     }

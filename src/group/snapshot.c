@@ -504,7 +504,7 @@ void group_snapshot_end(struct group_set *set)
     set->cut = NULL;
 }
 
-/* ---- restore -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------------------------------------------------- */
 
 static bool read_bytes(struct bytes *in, struct bytes *ret)
 {
@@ -524,17 +524,4 @@ static bool read_bytes(struct bytes *in, struct bytes *ret)
 bool snapshot_read(struct bytes *run, struct record *ret)
 {
     return run->len > 0 && read_bytes(run, &ret->key) && read_bytes(run, &ret->value);
-}
-
-int group_restore(struct group_set *set, struct bytes run, struct arena *scratch)
-{
-    MUSTER_CHECK(set->base == NULL && set->cut == NULL);
-    while (run.len > 0) {
-        struct record record;
-        if (!snapshot_read(&run, &record) || !group_apply(set, 0, record, scratch)) {
-            return MUSTER_E_MALFORMED;
-        }
-        arena_clear(scratch);
-    }
-    return MUSTER_E_OK;
 }

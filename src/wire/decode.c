@@ -257,10 +257,13 @@ INLINE int decode_value(struct decoder *d, const struct wire_field *field, void 
     }
 }
 
-static const struct wire_field *find_tag(const struct decoder *d, const struct wire_type *type, uint32_t tag)
+/* Tags ascend, and mostly in the order of the fields: the search begins at *at, behind the field that was found last. */
+static const struct wire_field *find_tag(const struct decoder *d, const struct wire_type *type, uint32_t tag, uint32_t *at)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {
-        const struct wire_field *field = &type->fields[i];
+        uint32_t place = *at < type->field_count ? *at : 0;
+        const struct wire_field *field = &type->fields[place];
+        *at = place + 1;
         if (field->tag >= 0 && (uint32_t)field->tag == tag && field_is_carried(field, d->version) && field_is_tagged(field, d->version)) {
             return field;
         }
@@ -269,9 +272,8 @@ static const struct wire_field *find_tag(const struct decoder *d, const struct w
 }
 
 /* One tagged field, which must fill its size exactly. */
-static int decode_tag(struct decoder *d, const struct wire_type *type, uint32_t tag, uint32_t size, void *dst)
+static int decode_tag(struct decoder *d, const struct wire_field *field, uint32_t size, void *dst)
 {
-    const struct wire_field *field = find_tag(d, type, tag);
     if (field == NULL) {
         d->in.at += size;
         return MUSTER_E_OK;
@@ -286,7 +288,8 @@ static int decode_tag(struct decoder *d, const struct wire_type *type, uint32_t 
     return rc;
 }
 
-static int decode_tags(struct decoder *d, const struct wire_type *type, void *dst)
+/* at: where the first tagged field of the version stands, if it has one. */
+static int decode_tags(struct decoder *d, const struct wire_type *type, uint32_t at, void *dst)
 {
     uint32_t count = 0, tag = 0, size = 0, next_least = 0;
     int rc = read_uvarint(&d->in, &count);
@@ -305,7 +308,7 @@ static int decode_tags(struct decoder *d, const struct wire_type *type, void *ds
             return MUSTER_E_TRUNCATED;
         }
         next_least = tag + 1;
-        rc = decode_tag(d, type, tag, size, dst);
+        rc = decode_tag(d, find_tag(d, type, tag, &at), size, dst);
     }
     return rc;
 }
@@ -313,9 +316,14 @@ static int decode_tags(struct decoder *d, const struct wire_type *type, void *ds
 /* dst holds the defaults. */
 static int decode_fields(struct decoder *d, const struct wire_type *type, void *dst)
 {
+    uint32_t first_tagged = type->field_count;
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct wire_field *field = &type->fields[i];
-        if (!field_is_carried(field, d->version) || field_is_tagged(field, d->version)) {
+        if (!field_is_carried(field, d->version)) {
+            continue;
+        }
+        if (field_is_tagged(field, d->version)) {
+            first_tagged = i < first_tagged ? i : first_tagged;
             continue;
         }
         int rc = decode_value(d, field, (uint8_t *)dst + field->offset);
@@ -323,7 +331,7 @@ static int decode_fields(struct decoder *d, const struct wire_type *type, void *
             return rc;
         }
     }
-    return d->flexible ? decode_tags(d, type, dst) : MUSTER_E_OK;
+    return d->flexible ? decode_tags(d, type, first_tagged, dst) : MUSTER_E_OK;
 }
 
 int wire_decode(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void *ret, size_t *ret_used)

@@ -178,6 +178,82 @@ static void damage_is_told(void **state)
     assert_string_equal(why, "the entry cannot be read");
 }
 
+static struct record offset_record(struct fixture *f, const char *group, const char *topic, int32_t partition, int64_t offset)
+{
+    struct offset_commit_key key = {.group = str_of(group), .topic = str_of(topic), .partition = partition};
+    struct offset_commit_value value;
+    wire_init(&wire_offset_commit_value, &value);
+    value.offset = offset;
+    value.metadata = STR("m");
+    return wire_record_encode(RECORD_OFFSET_COMMIT, &key, 4, &value, &f->arena);
+}
+
+/* Keys that differ in their last bytes alone are not decoded one by one: the state is the same as from records that come one by one. */
+static void neighbours_are_applied_as_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct record one = offset_record(f, "g", "tt", 1, 7);
+    struct record all[] = {one,
+                           offset_record(f, "g", "tt", 2, 8),
+                           offset_record(f, "g", "tt", 0x01020304, 9),
+                           tombstone(one),
+                           offset_record(f, "g", "uu", 1, 10), /* a topic as long */
+                           offset_record(f, "h", "uu", 1, 11), /* a group as long */
+                           offset_record(f, "ht", "u", 1, 12), /* the key as long */
+                           group_record(f, "h", 1, 0),
+                           offset_record(f, "h", "uu", 2, 13),
+                           tombstone(offset_record(f, "h", "uu", 2, 0)),
+                           offset_record(f, "h", "uu", 1, 14)};
+    const struct named groups[] = {{"g", 0}, {"h", 0}, {"ht", 0}};
+    struct pool pool = {0};
+    struct group_set *alone = group_set_new(&pool, 3), *restored = group_set_new(&pool, 3);
+    struct buf run;
+    buf_init(&run, 0);
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        uint8_t len[4];
+        struct bytes parts[] = {all[i].key, all[i].value};
+        assert_true(group_apply(alone, 1, all[i], &f->scratch));
+        for (size_t k = 0; k < 2 && all[i].value.len >= 0; k++) {
+            put_be32(len, (uint32_t)parts[k].len);
+            assert_int_equal(buf_put(&run, len, sizeof len), 0);
+            assert_int_equal(buf_put(&run, parts[k].ptr, (size_t)parts[k].len), 0);
+        }
+    }
+    assert_null(apply_entry(f, 1, groups, 3, all, COUNT_OF(all)));
+    assert_true(group_set_hash(f->set) != 0);
+    assert_true(group_set_hash(f->set) == group_set_hash(alone));
+    assert_int_equal(group_restore(restored, (struct bytes){run.ptr, (int32_t)run.len}, &f->scratch), 0);
+    const struct record gone[] = {all[3], all[9]};
+    for (size_t i = 0; i < COUNT_OF(gone); i++) {
+        assert_true(group_apply(restored, 1, gone[i], &f->scratch));
+    }
+    assert_true(group_set_hash(restored) == group_set_hash(alone));
+    group_set_free(alone);
+    group_set_free(restored);
+    buf_fini(&run);
+}
+
+static void damage_among_neighbours_is_told(void **state)
+{
+    struct fixture *f = *state;
+    struct record both[] = {offset_record(f, "g", "t", 1, 7), offset_record(f, "g", "t", 2, 8)};
+    const struct bytes whole = both[1].value;
+    uint8_t longer[128];
+    assert_true((size_t)whole.len < sizeof(longer));
+    memcpy(longer, whole.ptr, (size_t)whole.len);
+    longer[whole.len] = 0;
+    for (int32_t len = 0; len <= whole.len + 1; len++) {
+        both[1].value = (struct bytes){longer, len};
+        const char *why = apply_entry(f, 1, &(struct named){"g", group_revision(f->set, STR("g"))}, 1, both, 2);
+        if (len == whole.len) {
+            assert_null(why);
+        } else {
+            assert_string_equal(why, "a record of the entry cannot be read");
+        }
+    }
+    assert_string_equal(apply_entry(f, 1, &(struct named){"h", 0}, 1, both, 1), "the entry changes a group that its header does not name");
+}
+
 static void hashes_of_others_are_no_state(void **state)
 {
     struct fixture *f = *state;
@@ -339,6 +415,8 @@ int run_apply_tests(void)
         cmocka_unit_test_setup_teardown(entries_name_their_groups, setup, teardown),
         cmocka_unit_test_setup_teardown(a_group_may_be_named_without_records, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(neighbours_are_applied_as_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_among_neighbours_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(hashes_of_others_are_no_state, setup, teardown),
         cmocka_unit_test_setup_teardown(the_cursor_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(order_does_not_show_in_the_hash, setup, teardown),
