@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { OLDEST_EVERY_US = 1000000, TIDY_EVERY_US = 60000000, IDENTITY_RETRY_US = 1000000, TEXT_BYTES = RAFT_HOST_TEXT_BYTES };
-enum { GIVE_BACK_BYTES = 8 << 20 };
+enum { GIVE_BACK_BYTES = 4 << 20 };
 
 struct uv_replica {
     uv_loop_t *loop;

@@ -51,7 +51,14 @@ struct offset_walk {
 
 /* ---- classic groups (src/group/classic) ---------------------------------------------------------------------------------- */
 
-enum classic_state { CLASSIC_EMPTY, CLASSIC_PREPARING, CLASSIC_COMPLETING, CLASSIC_STABLE, CLASSIC_DEAD, CLASSIC_STATE_COUNT };
+enum __attribute__((packed)) classic_state {
+    CLASSIC_EMPTY,
+    CLASSIC_PREPARING,
+    CLASSIC_COMPLETING,
+    CLASSIC_STABLE,
+    CLASSIC_DEAD,
+    CLASSIC_STATE_COUNT
+};
 
 struct classic_protocol {
     struct str name;
@@ -82,21 +89,22 @@ struct classic_protocol_use {
     int32_t members; /* how many support it */
 };
 
+/* Every group has one: what is short stands together. */
 struct classic {
     enum classic_state state;
     bool exists; /* a ClassicGroup record is live */
     int32_t generation;
+    int32_t assignments_since;                       /* assignments of earlier generations are void */
+    int32_t joined_count;                            /* derived: members with join_generation == generation + 1 */
     struct str protocol_type, protocol_name, leader; /* name and leader may be null */
     int64_t state_clock_ms, state_wall_ms;
-    int32_t assignments_since; /* assignments of earlier generations are void */
-    int64_t topics_hash;       /* 0: not kept */
+    int64_t topics_hash; /* 0: not kept */
     struct classic_member **members;
     int32_t member_count, member_capacity; /* sorted by member id */
     struct classic_pending_id *pending;
     int32_t pending_count, pending_capacity; /* sorted by member id */
     struct classic_protocol_use *uses;
     int32_t use_count, use_capacity; /* derived from members */
-    int32_t joined_count;            /* derived: members with join_generation == generation + 1 */
     uint64_t record_hash;
 };
 
