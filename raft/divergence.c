@@ -231,6 +231,34 @@ bool hash_comparable(const struct shard *s, uint32_t without)
     return there > voters / 2;
 }
 
+/* At the newest entry at which another one had another state. */
+bool hash_undecided(struct shard *s, uint32_t without)
+{
+    uint64_t index = s->doubt_told, own = 0;
+    uint32_t ids[NODES_MAX];
+    size_t voters = shard_voters(s, ids), agree = 0, differ = 0, left = 0;
+    if (!s->in_doubt || !own_hash(s, index, &own)) {
+        return false;
+    }
+    for (size_t i = 0; i < voters; i++) {
+        const struct peer *p = peer_const(s->core, ids[i]);
+        if (p == NULL || ids[i] == without) {
+            continue;
+        }
+        const struct hash_slot *slot = report_of(s, (size_t)(p - s->core->peers), index);
+        left++;
+        agree += p->self || (slot != NULL && slot->hash == own) ? 1 : 0;
+        differ += slot != NULL && slot->hash != own ? 1 : 0;
+    }
+    if (differ == 0 || agree > left / 2) {
+        return false;
+    }
+    if (comparing(s->core)) {
+        tell(s, s->applied, s->core->events.state_hash(s->core->events.ctx, s->id));
+    }
+    return true;
+}
+
 /* Whoever was away when these were told may come to their indexes only now, and would find nobody to compare itself to. */
 void hash_connected(struct replica *core, uint32_t node)
 {

@@ -248,6 +248,8 @@ static int remove_member(struct shard *s, uint32_t node)
         rc = target == 0 || transfer_begin(s, target) != 0 ? MUSTER_E_REFUSED : MUSTER_E_BUSY;
     } else if (rc == 0 && !majority_answers(s, &c)) {
         rc = MUSTER_E_REFUSED;
+    } else if (rc == 0 && shard_voter(s, node) && hash_undecided(s, node)) {
+        rc = MUSTER_E_DIVERGED;
     }
     if (rc == 0) {
         raft_index match = 0;

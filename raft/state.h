@@ -358,6 +358,8 @@ void hash_snapshot(struct shard *s, uint64_t index,
 void hash_ask(struct shard *s, uint64_t index, uint64_t hash);            /* once more */
 bool hash_agreed(struct shard *s, uint64_t index, uint64_t hash);         /* a snapshot's state is that of a majority */
 bool hash_disputed(const struct shard *s, uint64_t index, uint64_t hash); /* a voter that is connected has told another */
+/* Voters have different states, and without that one no majority would be known to have the same as this node. Asks all once more. */
+bool hash_undecided(struct shard *s, uint32_t without);
 bool hash_comparable(const struct shard *s, uint32_t without); /* voters to make a majority are connected, that node not counted */
 
 #endif

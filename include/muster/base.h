@@ -41,7 +41,8 @@ void muster_set_panic(muster_panic_fn *handler);        /* NULL: the default; a 
     X(CLOSED,     -13, "the other side has gone")                         \
     X(REFUSED,    -14, "the other side refused")                          \
     X(INVALID,    -15, "an argument is out of range")                     \
-    X(NO_FILE,    -16, "it is a link, a folder or a device, not a file")
+    X(NO_FILE,    -16, "it is a link, a folder or a device, not a file")  \
+    X(DIVERGED,   -17, "nodes have different states")
 
 enum muster_error {
 #define X(name, code, text) MUSTER_E_##name = (code),

@@ -88,7 +88,8 @@ size_t   replica_members(const struct replica *r, uint32_t shard, struct replica
 /* Leader: begins one change of the shard's configuration, and of one member (Raft's single-server change). It has happened when members() is called and
  * replica_members says so, committed. 0; NOT_LEADER; BUSY (a change or a transfer is under way, the shard does not serve yet, a promoted node has not caught
  * up, or the leader itself is to go: then it hands over first, and the next leader is to be asked); NOT_FOUND (no such member, or no such peer to
- * add); EXISTS (a member already, or a voter; or its address is a member's); REFUSED (of the voters that would be, no majority answers). */
+ * add); EXISTS (a member already, or a voter; or its address is a member's); REFUSED (of the voters that would be, no majority answers);
+ * DIVERGED (the voters that would be left have different states, and no majority of them one: ask again, all are comparing). */
 int      replica_change_member(struct replica *r, uint32_t shard, enum replica_change change, uint32_t node);
 /* Leader: how far a member is. false: this node does not lead, or node is no member. */
 bool     replica_progress(const struct replica *r, uint32_t shard, uint32_t node, struct replica_progress *ret);

@@ -206,7 +206,10 @@ static void read_shard(const struct server *s, uint32_t shard, struct membership
 
 static void note_doing(struct server *s, uint32_t shard, const struct membership_step *step, int rc)
 {
-    const char *more = rc == MUSTER_E_REFUSED ? " (refused: no majority of the voters would answer)" : "";
+    const char *more = rc == MUSTER_E_REFUSED ? " (refused: no majority of the voters would answer)"
+                       : rc == MUSTER_E_DIVERGED
+                           ? " (refused: those that would be left have different states, and it may tell which is right)"
+                           : "";
     snprintf(s->members.doing, sizeof(s->members.doing), "shard %u: node %u: %s%s", shard, step->node, step->why, more);
 }
 

@@ -272,6 +272,58 @@ static void test_one_to_three(void **state)
     assert_true(load(100 * MS) > 80);
 }
 
+/* Two of three have different states and the third, which would tell who is right, is away: without it nobody ever could, and both would stop. */
+static void test_who_can_tell_whose_state_is_right_is_not_removed(void **state)
+{
+    (void)state;
+    begin(3, 0, 1);
+    load(50 * MS);
+    assert_true(world_even(&w, SECOND));
+    uint32_t leader = world_leader(&w, 0)->id, away = leader % 3 + 1, wrong = away % 3 + 1;
+    world_kill(&w, away);
+    load(50 * MS);
+    w.unchecked = wrong;
+    struct core_stats stats;
+    core_stats(world_node(&w, leader)->core, &stats);
+    for (unsigned i = 0; i < 100 && stats.shards_in_doubt == 0; i++) {
+        world_node(&w, wrong)->shards[0].hash = 12345;
+        load(MS);
+        core_stats(world_node(&w, leader)->core, &stats);
+    }
+    assert_int_equal(stats.shards_in_doubt, 1);
+    assert_int_equal(world_leader(&w, 0)->id, leader);
+    assert_int_equal(ask(0, REPLICA_REMOVE, away), MUSTER_E_DIVERGED);
+    world_restart(&w, away);
+    world_run(&w, SECOND);
+    assert_non_null(strstr(world_node(&w, wrong)->fatal, "diverged"));
+    change_all(REPLICA_REMOVE, wrong);
+    assert_true(load(100 * MS) > 80);
+}
+
+/* The other one's state is right again, or its word was of another time, and nothing is written that would tell. */
+static void test_a_doubt_is_looked_into_when_a_node_is_to_be_removed(void **state)
+{
+    (void)state;
+    begin(3, 0, 1);
+    load(50 * MS);
+    assert_true(world_even(&w, SECOND));
+    uint32_t leader = world_leader(&w, 0)->id, away = leader % 3 + 1, other = away % 3 + 1;
+    world_kill(&w, away);
+    load(50 * MS);
+    assert_true(world_even(&w, SECOND));
+    struct shard *s = &world_node(&w, leader)->core->shards[0];
+    w.hush[leader][other] = true; /* what it is answered is lost */
+    hash_reported(s, other - 1, s->applied, 12345);
+    world_run(&w, MS);
+    w.hush[leader][other] = false;
+    world_run(&w, SECOND);
+    assert_true(s->in_doubt);
+    assert_int_equal(ask(0, REPLICA_REMOVE, away), MUSTER_E_DIVERGED);
+    world_run(&w, 50 * MS);
+    assert_false(s->in_doubt);
+    assert_int_equal(ask(0, REPLICA_REMOVE, away), 0);
+}
+
 static void test_removed_node_knows_and_disturbs_nobody(void **state)
 {
     struct replica_member members[8];
@@ -574,6 +626,8 @@ int main(void)
         TEST(test_promotion_waits_until_it_has_caught_up),
         TEST(test_three_to_five_to_three_under_load),
         TEST(test_one_to_three),
+        TEST(test_who_can_tell_whose_state_is_right_is_not_removed),
+        TEST(test_a_doubt_is_looked_into_when_a_node_is_to_be_removed),
         TEST(test_removed_node_knows_and_disturbs_nobody),
         TEST(test_a_removed_node_that_does_not_know_disturbs_nobody),
         TEST(test_a_removed_node_in_a_newer_term_disturbs_nobody),
