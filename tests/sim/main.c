@@ -28,7 +28,7 @@ static const struct {
     {"commits_acked", 10000, false},
     {"fast_elections", 20, false},
     {"transfers", 200, false},
-    {"flips", 15, true},
+    {"flips", 8, true},
     {"misdirected", 30, true},
     {"lies", 2, true},
     {"memory_flips", 30, true},
