@@ -128,7 +128,7 @@ static int mem_read(void *ctx, int file, uint64_t offset, void *dst, size_t len,
     return MUSTER_E_OK;
 }
 
-static uint64_t used_bytes(const struct mem_disk *d)
+uint64_t mem_disk_used(const struct mem_disk *d)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < d->inode_count; i++) {
@@ -142,7 +142,7 @@ static bool has_room(const struct mem_disk *d, const struct inode *n, uint64_t e
     if (d->faults.capacity_bytes == 0 || end <= n->now.len) {
         return true;
     }
-    return used_bytes(d) + (end - n->now.len) <= d->faults.capacity_bytes;
+    return mem_disk_used(d) + (end - n->now.len) <= d->faults.capacity_bytes;
 }
 
 static int mem_write(void *ctx, int file, uint64_t offset, const struct bytes *parts, size_t count)

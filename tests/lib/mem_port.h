@@ -44,6 +44,8 @@ void mem_disk_counts(const struct mem_disk *d, struct mem_counts *ret);
 
 /* The files behind everyone's back; what is put counts as synced. Borrowed until the next change. len -1: no such file. */
 struct bytes mem_disk_file(const struct mem_disk *d, const char *name);
+/* Bytes of all files together, as capacity_bytes counts them. */
+uint64_t mem_disk_used(const struct mem_disk *d);
 /* What was written is on the disk by now, whatever was said of it. */
 void mem_disk_settle(struct mem_disk *d);
 void mem_disk_put(struct mem_disk *d, const char *name, const void *data, size_t len);

@@ -131,11 +131,23 @@ static void flip(struct sim_node *n)
     }
 }
 
+/* Who lost something to a lie is damaged until it has that again: the others' copies are all there are. */
+static bool has_again(const struct sim_node *n)
+{
+    for (uint32_t shard = 0; shard < SIM_SHARDS; shard++) {
+        if (n->lied[shard].last_index > n->kept[shard].last_index)
+            return false;
+    }
+    return true;
+}
+
 bool damage_none(const struct sim *sim)
 {
     if (!sim->options.damage || sim->options.story != STORY_NONE)
         return false;
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        if (sim->nodes[id].lie_owed && !has_again(&sim->nodes[id]))
+            return false;
         if (sim->nodes[id].damage != DAMAGE_NONE || sim->nodes[id].broken || sim->nodes[id].joining || memory_was_wrong(&sim->nodes[id]))
             return false;
     }
@@ -237,6 +249,7 @@ static void lie_is_found_out(struct sim *sim, void *arg, uint64_t tag)
     sim->totals.lies++;
     sim_say(sim, "node=%u loses what its disk said was synced", n->id);
     n->damage = DAMAGE_LIE;
+    n->lie_owed = true;
     node_lose_power(n);
     faults_restart_soon(n);
 }
@@ -248,7 +261,9 @@ int damage_write(struct sim_node *n, const struct store_record *records, size_t 
     int64_t elsewhere = faults->misdirect_by;
     damage_lie_ends(n);
     faults->sync_lies = n->lies_next;
+    disks_write(n);
     int rc = store_write(n->store, records, count);
+    disks_written(n, rc, records, count);
     if (elsewhere != 0 && faults->misdirect_by == 0 && n->power_behind_us > 0)
         sim_at(sim, sim->now_us + n->power_behind_us, power_goes, n, n->life);
     faults->sync_lies = false;
@@ -256,6 +271,7 @@ int damage_write(struct sim_node *n, const struct store_record *records, size_t 
         damage_kept(n, records, count);
     if (n->lies_next && rc == 0) {
         n->lie_open = true;
+        n->lie_owed = false;
         memset(n->lied, 0, sizeof(n->lied));
         for (size_t i = 0; i < count; i++)
             keep_record(&n->lied[records[i].shard], &records[i]);

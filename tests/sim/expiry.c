@@ -69,15 +69,23 @@ static void heard_of(struct sim_node *n, uint32_t shard, struct str member)
     h->live_us = n->live_us[shard];
 }
 
+/* Who leaves asks for no time; where that is not stored, since the disk is full, his session ends when it would have. */
+static bool leaves(const struct group_op *op)
+{
+    if (op->kind == GROUP_STREAMS_HEARTBEAT)
+        return ((const struct streams_group_heartbeat_request *)op->request)->member_epoch < 0;
+    return ((const struct consumer_group_heartbeat_request *)op->request)->member_epoch < 0;
+}
+
 void expiry_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out)
 {
     if (op->held) /* heard of when it came */
         return;
     if (op->kind == GROUP_HEARTBEAT && out->error == 0)
         heard_of(n, shard, ((const struct heartbeat_request *)op->request)->member_id);
-    if (op->kind == GROUP_STREAMS_HEARTBEAT && out->error == 0)
+    if (op->kind == GROUP_STREAMS_HEARTBEAT && out->error == 0 && !leaves(op))
         heard_of(n, shard, ((const struct streams_group_heartbeat_request *)op->request)->member_id);
-    if (op->kind == GROUP_CONSUMER_HEARTBEAT && out->error == 0)
+    if (op->kind == GROUP_CONSUMER_HEARTBEAT && out->error == 0 && !leaves(op))
         heard_of(n, shard, ((const struct consumer_group_heartbeat_response *)out->answer)->member_id);
     if (op->kind != GROUP_TIMER || op->timer.kind != GROUP_TIMER_SESSION || out->records.len == 0)
         return;

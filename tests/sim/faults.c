@@ -21,6 +21,10 @@ static void restart(struct sim *sim, void *arg, uint64_t tag)
     struct sim_node *n = arg;
     if (n->alive || n->broken || n->absent || sim->failed)
         return;
+    if (disks_hang(n)) {
+        sim_at(sim, n->disk_hangs_until_us, restart, n, 0);
+        return;
+    }
     sim->totals.restarts++;
     node_start(n);
 }
@@ -80,10 +84,10 @@ static void deafen(struct sim *sim)
     sim->links[a][b].cut = a != b;
 }
 
-static void cut_off(struct sim *sim)
+/* how: 0 both ways, 1 only out, 2 only in. */
+static void cut_off(struct sim *sim, uint64_t how)
 {
     uint32_t lone = any_node(sim);
-    uint64_t how = prng_below(&sim->random, 3); /* both ways, only out, only in */
     sim_say(sim, "node=%u cut off, way %llu", lone, (unsigned long long)how);
     for (uint32_t other = 1; other <= sim->options.nodes; other++) {
         if (other == lone)
@@ -121,27 +125,17 @@ static void estrange(struct sim *sim)
     network_reset(sim, leader->id, companion);
 }
 
-static void partition(struct sim *sim)
+static void partition(struct sim *sim, enum sim_kind kind)
 {
     sim->totals.partitions++;
     if (sim_chance(sim, 300000))
         stutter(sim);
-    switch (prng_below(&sim->random, 7)) {
-    case 0:
-    case 1:
-        split(sim);
-        break;
-    case 2:
-        deafen(sim);
-        break;
-    case 3:
-    case 4:
+    if (kind == KIND_ESTRANGED)
         estrange(sim);
-        break;
-    default:
-        cut_off(sim);
-        break;
-    }
+    else if (kind == KIND_ONE_WAY ? sim_chance(sim, 430000) : sim_chance(sim, 670000))
+        (kind == KIND_ONE_WAY ? deafen : split)(sim);
+    else
+        cut_off(sim, kind == KIND_ONE_WAY ? 1 + prng_below(&sim->random, 2) : 0);
     sim_at(sim, sim->now_us + sim_between(sim, 50000, 3000000), heal_links, NULL, 0);
     members_in_haste(sim);
 }
@@ -171,51 +165,87 @@ static void transfer(struct sim *sim)
     }
 }
 
+/* How often each kind comes among the others; those with 0 are there all the time. */
+static const uint8_t shares[] = {
+    [KIND_CRASH] = 9,     [KIND_CUT] = 3,        [KIND_ONE_WAY] = 2,  [KIND_ESTRANGED] = 2,   [KIND_PAUSE] = 6,
+    [KIND_SLOW_DISK] = 3, [KIND_CLOCK_JUMP] = 3, [KIND_TRANSFER] = 6, [KIND_MISDIRECTED] = 3, [KIND_LIE] = 7,
+    [KIND_MEMORY] = 4,    [KIND_FULL] = 3,       [KIND_HUNG] = 3,     [KIND_DRIFT] = 0,
+};
+
+bool faults_has(const struct sim *sim, enum sim_kind kind)
+{
+    return sim->options.faults && !sim->healing && (sim->options.only == 0 || (sim->options.only >> kind & 1) != 0);
+}
+
+/* KIND_DRIFT, which is none to be made, where only those are wanted that are there all the time. */
+static enum sim_kind draw_kind(struct sim *sim)
+{
+    uint32_t sum = 0;
+    for (uint32_t kind = 0; kind < COUNT_OF(shares); kind++)
+        sum += faults_has(sim, (enum sim_kind)kind) ? shares[kind] : 0;
+    uint64_t at = sum > 0 ? prng_below(&sim->random, sum) : 0;
+    for (uint32_t kind = 0; sum > 0 && kind < COUNT_OF(shares); kind++) {
+        uint32_t share = faults_has(sim, (enum sim_kind)kind) ? shares[kind] : 0;
+        if (at < share)
+            return (enum sim_kind)kind;
+        at -= share;
+    }
+    return KIND_DRIFT;
+}
+
+static void make_fault(struct sim *sim, enum sim_kind kind)
+{
+    switch (kind) {
+    case KIND_CRASH:
+        crash(sim);
+        break;
+    case KIND_CUT:
+    case KIND_ONE_WAY:
+    case KIND_ESTRANGED:
+        partition(sim, kind);
+        break;
+    case KIND_PAUSE:
+        node_pause(&sim->nodes[any_node(sim)],
+                   sim_chance(sim, 500000) ? sim_between(sim, 300000, 4000000) : sim_between(sim, 10000, 300000));
+        break;
+    case KIND_SLOW_DISK:
+        slow_disk(sim);
+        break;
+    case KIND_CLOCK_JUMP:
+        jump_clock(sim);
+        break;
+    case KIND_TRANSFER:
+        transfer(sim);
+        break;
+    case KIND_MISDIRECTED:
+        damage_misdirect(sim);
+        break;
+    case KIND_LIE:
+        damage_lie(sim);
+        break;
+    case KIND_MEMORY:
+        memory_fault(sim);
+        break;
+    case KIND_FULL:
+    case KIND_HUNG:
+        disks_fault(sim, kind == KIND_FULL);
+        break;
+    default:
+        break;
+    }
+}
+
 static void next_fault(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)arg;
     (void)tag;
     if (sim->healing)
         return;
-    switch (prng_below(&sim->random, 15)) {
-    case 0:
-    case 1:
-    case 2:
-        crash(sim);
-        break;
-    case 3:
-    case 4:
-        partition(sim);
-        break;
-    case 5:
-        node_pause(&sim->nodes[any_node(sim)], sim_between(sim, 300000, 4000000));
-        break;
-    case 6:
-        node_pause(&sim->nodes[any_node(sim)], sim_between(sim, 10000, 300000));
-        break;
-    case 7:
-        slow_disk(sim);
-        break;
-    case 8:
-        jump_clock(sim);
-        break;
-    case 9:
-    case 10:
-        transfer(sim);
-        break;
-    case 11:
-        damage_misdirect(sim);
-        break;
-    case 12:
-    case 13:
-        damage_lie(sim);
-        break;
-    case 14:
-        memory_fault(sim);
-        break;
-    default:
-        break;
+    if (sim->now_us < sim->alone_until_us) {
+        sim_at(sim, sim->alone_until_us, next_fault, NULL, 0);
+        return;
     }
+    make_fault(sim, draw_kind(sim));
     sim_at(sim, sim->now_us + sim_between(sim, 50000, 1500000), next_fault, NULL, 0);
 }
 
@@ -230,6 +260,7 @@ void faults_heal(struct sim *sim)
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         struct sim_node *n = &sim->nodes[id];
         n->disk_slow_until_us = 0;
+        disks_end(n);
         n->diverges_next = n->lies_next = false;
         if (!n->alive)
             restart(sim, n, 0);

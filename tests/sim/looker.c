@@ -58,9 +58,10 @@ void looker_start(struct looker *l, struct sim *sim, int64_t delay_us,
 
 bool looks_superseded(const struct sim_node *n, uint32_t shard)
 {
-    struct replica_shard_status own, other;
-    if (n->joining ||
-        n->catalog_restores) /* it may lead one shard and know nothing of the catalogue yet: whoever asks is held back until it does */
+    struct replica_shard_status own, other, catalog;
+    replica_status(n->core, 0, &catalog);
+    /* It may lead one shard and know less of the catalogue, or nothing yet: whoever asks is held back until it does. */
+    if (n->joining || n->catalog_restores || catalog.applied_index < (uint64_t)group_set_cursor(coord_set(n->coord, shard)))
         return true;
     replica_status(n->core, shard, &own);
     for (uint32_t id = 1; id <= n->sim->options.nodes; id++) {

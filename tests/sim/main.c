@@ -53,6 +53,10 @@ static const struct {
     {"entries_cut", 20, false},
     {"reordered", 100, false},
     {"stalls", 20, false},
+    {"full_disks", 20, false},
+    {"full_writes", 300, false},
+    {"hung_disks", 20, false},
+    {"disks_fled", 8, false},
     {"jobs", 1000, false},
     {"creations", 300, false},
     {"topics_made", 300, false},
@@ -161,26 +165,48 @@ static void run_one(struct session *s, uint64_t seed)
     fflush(stdout);
 }
 
-/* What nodes say to their operators is part of the story only when it is told. */
+/* What nodes say to their operators is part of the story only when it is told; and what tells of a full disk over and over, too. */
 static void log_line(void *ctx, enum log_level level, const char *line)
 {
     const struct sim_options *options = ctx;
-    if (options->verbose || level == LOG_ERROR)
+    bool of_full_disk = strstr(line, "evt=disk_full") != NULL || strstr(line, muster_strerror(MUSTER_E_FULL)) != NULL;
+    if (options->verbose || (level == LOG_ERROR && !of_full_disk))
         printf("           %s\n", line);
 }
 
 static int usage(void)
 {
-    fputs("usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-damage] [--no-minima] "
-          "[--stop-at-first]\n"
-          "                  [--history FILE] [--resume FILE --build NAME [--commit NAME]]\n"
-          "  --seed S         one seed; its hash is the last line but the totals\n"
-          "  --seeds N        N seeds from --from (default 1)\n"
-          "  --seconds T      virtual seconds with faults, default 20\n"
-          "  --history FILE   writes all commits and fetches there, for tests/lin/linearize.py\n"
-          "  --resume FILE    leaves out the seeds that FILE has of that build, counts them all the same, and adds the others to it\n",
-          stderr);
+    fputs(
+        "usage: muster_sim (--seed S | --seeds N [--from S]) [--seconds T] [--verbose] [--no-faults] [--no-damage] [--no-minima] "
+        "[--stop-at-first]\n"
+        "                  [--history FILE] [--resume FILE --build NAME [--commit NAME]]\n"
+        "  --seed S         one seed; its hash is the last line but the totals\n"
+        "  --seeds N        N seeds from --from (default 1)\n"
+        "  --seconds T      virtual seconds with faults, default 20\n"
+        "  --only KIND      faults of that kind and of no other, again for a second one: crashes, cuts, one-way-cuts, estranged, pauses,\n"
+        "                   slow-disks, full-disks, hung-disks, clock-jumps, drift, transfers, misdirected, lies, memory, slow-turns, "
+        "network\n"
+        "  --history FILE   writes all commits and fetches there, for tests/lin/linearize.py\n"
+        "  --resume FILE    leaves out the seeds that FILE has of that build, counts them all the same, and adds the others to it\n",
+        stderr);
     return 2;
+}
+
+static bool take_kind(struct sim_options *options, const char *value)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        SIM_KINDS(X)
+#undef X
+    };
+    for (uint32_t kind = 0; kind < COUNT_OF(names); kind++) {
+        if (strcmp(value, names[kind]) == 0) {
+            options->only |= UINT32_C(1) << kind;
+            return true;
+        }
+    }
+    fprintf(stderr, "there is no kind of fault '%s'\n", value);
+    return false;
 }
 
 /* False: not an argument of this program, or its value is missing. */
@@ -206,6 +232,9 @@ static bool take_value(struct session *s, const char *name, const char *value)
         s->build = value;
     } else if (strcmp(name, "--commit") == 0) {
         s->commit = value;
+    } else if (strcmp(name, "--only") == 0) {
+        s->want_minima = false;
+        return take_kind(&s->options, value);
     } else {
         return false;
     }

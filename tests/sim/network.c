@@ -52,7 +52,7 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
     if (!target->alive)
         return false;
     sim->totals.messages++;
-    bool faults = sim->options.faults && !sim->healing;
+    bool faults = faults_has(sim, KIND_NETWORK);
     if (link->cut || (faults && sim_chance(sim, LOSS_PER_MILLION))) {
         sim->totals.dropped++;
         return true;

@@ -115,12 +115,15 @@ void node_topics_created(struct sim_node *n, uint64_t token, const char *failure
 
 /* ---- the host of the core ---- */
 
-static void write_finished(struct sim *sim, void *arg, uint64_t life)
+static void write_finished(struct sim *sim, void *arg, uint64_t serial)
 {
-    (void)sim;
     struct sim_node *n = arg;
-    if (!n->alive || n->life != life || n->batch == NULL)
+    if (!n->alive || n->batch_serial != serial || n->batch == NULL)
         return;
+    if (disks_hang(n)) {
+        sim_at(sim, n->disk_hangs_until_us + sim_between(sim, 80, 600), write_finished, n, serial);
+        return;
+    }
     int rc = damage_write(n, n->batch, n->batch_count);
     n->batch = NULL;
     add_input(n, (struct sim_input){.kind = INPUT_PERSISTED, .result = rc}, BYTES_NULL);
@@ -135,7 +138,13 @@ static void host_persist(void *ctx, const struct store_record *records, size_t c
     n->batch_count = count;
     bool slow = sim->now_us < n->disk_slow_until_us;
     int64_t at = sim->now_us + (slow ? sim_between(sim, 20000, 400000) : sim_between(sim, 80, 600));
-    sim_at(sim, at, write_finished, n, n->life);
+    sim_at(sim, at, write_finished, n, ++n->batch_serial);
+    disks_write_begins(n);
+}
+
+void node_disk_wakes(struct sim_node *n)
+{
+    sim_at(n->sim, n->sim->now_us + sim_between(n->sim, 80, 600), write_finished, n, n->batch_serial);
 }
 
 static bool host_send(void *ctx, uint32_t node, enum core_class class, struct bytes data)
@@ -164,7 +173,8 @@ static void host_job(void *ctx, struct core_job *job)
     job->run(job);
     *input = (struct sim_input){.node = n->id, .result = (int)n->life, .job = job};
     bool slow = n->sim->now_us < n->disk_slow_until_us;
-    sim_at_owned(n->sim, n->sim->now_us + sim_between(n->sim, slow ? 10000 : 100, slow ? 300000 : 3000), job_finished, input, 0, free);
+    int64_t from = disks_hang(n) ? n->disk_hangs_until_us : n->sim->now_us;
+    sim_at_owned(n->sim, from + sim_between(n->sim, slow ? 10000 : 100, slow ? 300000 : 3000), job_finished, input, 0, free);
 }
 
 static void host_trim(void *ctx, uint32_t shard, uint64_t index)
@@ -335,64 +345,10 @@ static void decided(void *ctx, uint32_t shard, const struct group_op *op, const 
                 group_op_name(op->kind), STR_ARG(op->timer.member_id), out->rule, out->records.len);
 }
 
-static struct group_settings settings_of(const struct sim_node *n)
-{
-    int32_t hold_ms = n->sim->options.seed % 8 == 0 ? 0 : 1000;
-    return (struct group_settings){.initial_rebalance_delay_ms = 100,
-                                   .min_session_timeout_ms = 500,
-                                   .max_session_timeout_ms = 60000,
-                                   .new_member_join_timeout_ms = 5000,
-                                   .group_max_size = 100,
-                                   .offset_metadata_max_bytes = 4096,
-                                   .offsets_retention_ms = 3600000,
-                                   .default_partitions = 1,
-                                   .default_replication_factor = 1,
-                                   .max_partitions_per_topic = 1000,
-                                   .max_topics = 1000,
-                                   .node_count = (int32_t)n->sim->options.nodes,
-                                   .max_groups = 100000,
-                                   .max_members = 100000,
-                                   .max_state_bytes = 1 << 30,
-                                   .history_max_entries = 3,
-                                   .history_max_bytes = 16 << 10,
-                                   .streams = {.session_timeout_ms = SIM_SESSION_MS,
-                                               .heartbeat_interval_ms = 300,
-                                               .hold_ms = hold_ms,
-                                               .assignment_interval_ms = 200,
-                                               .initial_rebalance_delay_ms = 100,
-                                               .max_size = 100,
-                                               .num_standby_replicas = SIM_STANDBYS,
-                                               .acceptable_recovery_lag = 10,
-                                               .task_offset_interval_ms = 1000,
-                                               .rack_aware_assignment_tags = STR(""),
-                                               .assignor_offload = true,
-                                               .initialize_timeout_ms = -1,
-                                               .max_subtopologies = 100,
-                                               .max_topology_topics = 100},
-                                   .consumer = {.session_timeout_ms = SIM_SESSION_MS,
-                                                .heartbeat_interval_ms = 300,
-                                                .hold_ms = hold_ms,
-                                                .assignment_interval_ms = 200,
-                                                .max_size = 100,
-                                                .assignors = STR("uniform,range"),
-                                                .assignor_offload = true,
-                                                .regex_refresh_interval_ms = 600000,
-                                                .upgrade = true,
-                                                .downgrade = true,
-                                                .max_subscribed_topics = 100,
-                                                .max_regexes = 100,
-                                                .assign_inline_cost = SIM_INLINE_COST},
-                                   .adaptive = {.enabled = true,
-                                                .floor_ms = SIM_BEAT_FLOOR_MS,
-                                                .rate = 100,
-                                                .hold_interval_ms = SIM_HOLD_INTERVAL_MS,
-                                                .hold_rate = 100}};
-}
-
 static void make_coord(struct sim_node *n)
 {
     struct coord_options options = {
-        .settings = settings_of(n),
+        .settings = node_settings(n),
         .shard_count = SIM_SHARDS,
         .entry_max_bytes = 1 << 20,
         .election_timeout_us = SIM_ELECTION_US,
@@ -489,7 +445,7 @@ void node_init(struct sim *sim, uint32_t id)
     n->disk = mem_disk_new();
     levels_init(n);
     n->identity = members_identity(n);
-    bool drifts = sim->options.faults;
+    bool drifts = faults_has(sim, KIND_DRIFT);
     n->clock_rate = 1000000 + (drifts ? sim_between(sim, -SIM_DRIFT_PER_MILLION, SIM_DRIFT_PER_MILLION) : 0);
     n->clock_base_us = sim_between(sim, 0, 1000000000); /* machines were started at different times */
 }
@@ -506,6 +462,8 @@ void node_start(struct sim_node *n)
     n->catalog_restores = false;
     n->stops = n->outdated = false;
     n->batch = NULL;
+    n->batch_serial++;
+    n->disk_useless_since_us = 0;
     expiry_forget(n);
     memory_restarts(n);
     mem_disk_port(n->disk, &n->port);
@@ -604,6 +562,11 @@ void node_crash(struct sim_node *n)
     sim_say(n->sim, "node=%u crashes", n->id);
     bool power_cut = sim_chance(n->sim, 700000);
     damage_lie_ends(n);
+    if (!power_cut && n->batch != NULL && disks_hang(n) &&
+        sim_chance(n->sim, 500000)) { /* the disk goes on; nobody is there to hear of it */
+        if (store_write(n->store, n->batch, n->batch_count) == 0)
+            damage_kept(n, n->batch, n->batch_count);
+    }
     if (power_cut && n->batch != NULL && sim_chance(n->sim, 500000)) {
         mem_disk_faults(n->disk)->cut_power = 1 + prng_below(&n->sim->random, 4);
         if (store_write(n->store, n->batch, n->batch_count) == 0)
@@ -631,10 +594,11 @@ void node_wipe(struct sim_node *n)
 {
     mem_disk_free(n->disk);
     n->disk = mem_disk_new();
+    disks_end(n);
     memset(n->kept, 0, sizeof(n->kept));
     memory_wiped(n);
     n->damage = DAMAGE_NONE;
-    n->broken = false;
+    n->broken = n->lie_owed = false;
     n->joining = true;
     n->incarnation++;
     n->identity = members_identity(n);
@@ -736,7 +700,8 @@ static void run_turn(struct sim_node *n)
 {
     struct sim *sim = n->sim;
     sim->totals.turns++;
-    if (sim->options.faults && !sim->healing && sim_chance(sim, 150)) { /* much to do, or the machine has others to run */
+    if (faults_has(sim, KIND_SLOW_TURN) && sim->now_us >= sim->alone_until_us &&
+        sim_chance(sim, 150)) { /* much to do, or the machine has others to run */
         n->slow_until_us = sim->now_us + (sim_chance(sim, 500000) ? sim_between(sim, 50000, 150000) : sim_between(sim, 150000, 500000));
         sim->totals.slow_turns++;
     }

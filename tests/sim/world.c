@@ -148,7 +148,8 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
 
 static bool calm(struct sim *sim, char *why, size_t why_len)
 {
-    return settled(sim, why, why_len) && consumers_calm(sim, why, why_len) && offices_calm(sim, why, why_len);
+    return settled(sim, why, why_len) && consumers_calm(sim, why, why_len) && offices_calm(sim, why, why_len) &&
+           disks_calm(sim, why, why_len);
 }
 
 static void wait_for(struct sim *sim, bool (*condition)(struct sim *sim, char *why, size_t why_len), const char *what)

@@ -53,7 +53,7 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -73,8 +73,22 @@ struct sim_totals {
 /* What else a seed is about. */
 enum sim_story { STORY_NONE, STORY_MEMBERS, STORY_LEVELS };
 
+/* Kinds of faults, for runs with some of them alone. */
+/* clang-format off */
+#define SIM_KINDS(X) \
+    X(CRASH, "crashes") X(CUT, "cuts") X(ONE_WAY, "one-way-cuts") X(ESTRANGED, "estranged") X(PAUSE, "pauses") X(SLOW_DISK, "slow-disks") X(CLOCK_JUMP, "clock-jumps") \
+    X(TRANSFER, "transfers") X(MISDIRECTED, "misdirected") X(LIE, "lies") X(MEMORY, "memory") X(FULL, "full-disks") X(HUNG, "hung-disks") X(DRIFT, "drift") \
+    X(SLOW_TURN, "slow-turns") X(NETWORK, "network")
+/* clang-format on */
+enum sim_kind {
+#define X(name, text) KIND_##name,
+    SIM_KINDS(X)
+#undef X
+};
+
 struct sim_options {
     uint64_t seed;
+    uint32_t only; /* those kinds, a bit each; 0: all */
     enum sim_story story;
     uint32_t nodes, groups, clients;
     int64_t duration_us; /* with faults; then everything heals and must settle */
@@ -124,11 +138,15 @@ struct sim_node {
     uint64_t life;           /* counts starts: what belongs to an earlier life is void */
     int64_t paused_until_us; /* a stopped process: its sockets fill, it does nothing */
     int64_t disk_slow_until_us;
-    bool catalog_restores;  /* shard 0's state is being replaced */
-    int64_t wall_offset_ms; /* its wall clock against the world's */
-    int64_t clock_base_us;  /* its monotonic clock when the world began, */
-    int64_t clock_rate;     /* and how many of its microseconds a second of the world has */
-    int64_t slow_until_us;  /* its turn takes until then: what it says leaves it at the end */
+    int64_t disk_hangs_until_us;      /* disks.c */
+    bool disk_full, disk_writes_fail; /* nothing on it grows; and any write may fail for that */
+    int64_t disk_useless_since_us;    /* its log takes no entries; 0: it does, or none were tried */
+    uint64_t disk_trouble;            /* counts */
+    bool catalog_restores;            /* shard 0's state is being replaced */
+    int64_t wall_offset_ms;           /* its wall clock against the world's */
+    int64_t clock_base_us;            /* its monotonic clock when the world began, */
+    int64_t clock_rate;               /* and how many of its microseconds a second of the world has */
+    int64_t slow_until_us;            /* its turn takes until then: what it says leaves it at the end */
     struct mem_disk *disk;
     struct store_port port;
     struct store *store;
@@ -137,6 +155,7 @@ struct sim_node {
     struct replica_events coord_events; /* what coord wants to hear; the checkers listen in */
     const struct store_record *batch;
     size_t batch_count; /* being written */
+    uint64_t batch_serial;
     struct sim_input *inbox, **inbox_end;
     int64_t turn_at_us; /* a turn is scheduled; 0: none */
     uint64_t turn_serial;
@@ -147,6 +166,7 @@ struct sim_node {
     struct sim_kept kept[SIM_SHARDS], lied[SIM_SHARDS];
     int64_t power_behind_us; /* its write that lands elsewhere is its last: the power goes so long behind it; 0: not */
     bool lies_next;
+    bool lie_owed;               /* it has lost what its disk lied about, and may not have it again */
     bool lie_open;               /* what its disk said was synced is not; only until its next write, or the moment after (damage.c) */
     struct sim_wrong wrong[128]; /* the state as it was then */
     struct sim_watched {
@@ -223,8 +243,9 @@ struct sim {
     uint32_t members_version;       /* of that record */
     int64_t members_next_us;        /* the next change of them */
     uint64_t hash;
-    bool healing;         /* faults are over */
-    int64_t healed_at_us; /* and nothing is left to be done to topics; 0: not yet */
+    int64_t alone_until_us; /* the fault that there is; no other begins */
+    bool healing;           /* faults are over */
+    int64_t healed_at_us;   /* and nothing is left to be done to topics; 0: not yet */
     struct sim_topic topics[SIM_TOPICS_MAX];
     uint32_t topics_seen;
     bool failed;
@@ -249,10 +270,12 @@ void node_start(struct sim_node *n);
 void node_crash(struct sim_node *n);
 void node_fini(struct sim_node *n);
 void node_lose_power(struct sim_node *n); /* what was synced stays */
+void node_disk_wakes(struct sim_node *n); /* what is being written need not wait any longer */
 void node_wipe(struct sim_node *n);
 void node_stop(struct sim_node *n);
 void node_set_peers(struct sim_node *n, const struct store_peer *peers, uint32_t count);
 void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node);
+struct group_settings node_settings(const struct sim_node *n); /* settings.c */
 struct store_options node_store_options(const struct sim_node *n);
 void node_pause(struct sim_node *n, int64_t us);
 int64_t node_now(const struct sim_node *n);    /* its monotonic clock */
@@ -278,8 +301,18 @@ void network_acquaint(struct sim *sim, uint32_t id); /* it knows others than bef
 
 /* faults.c */
 void faults_start(struct sim *sim);
+bool faults_has(const struct sim *sim, enum sim_kind kind); /* there are such now */
 void faults_heal(struct sim *sim);
 void faults_restart_soon(struct sim_node *n);
+
+/* disks.c: disks that are full or hang, for a while */
+void disks_fault(struct sim *sim, bool full);
+bool disks_hang(const struct sim_node *n);
+void disks_end(struct sim_node *n);
+void disks_write_begins(struct sim_node *n);
+void disks_write(struct sim_node *n);
+void disks_written(struct sim_node *n, int rc, const struct store_record *records, size_t count);
+bool disks_calm(struct sim *sim, char *why, size_t why_len);
 
 /* damage.c: disks that do wrong */
 void damage_kept(struct sim_node *n, const struct store_record *records, size_t count);
