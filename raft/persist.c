@@ -150,6 +150,9 @@ static void batch_failed(struct replica *core)
     }
     core->full = true;
     core->full_retry_us = core->now_us + FULL_RETRY_US;
+#ifdef MUSTER_FAULT_FULL_FOR_EVER
+    core->full_retry_us = INT64_MAX;
+#endif
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
         if (s->mark_writing && !s->mark_wanted) {
@@ -201,6 +204,9 @@ void core_persisted(struct replica *core, int result, int64_t now_us)
     if (core->broken) {
         return;
     }
+#ifdef MUSTER_FAULT_FULL_COUNTS_AS_WRITTEN
+    result = result == MUSTER_E_FULL ? 0 : result;
+#endif
     if (result == MUSTER_E_FULL) {
         batch_failed(core);
     } else if (result != 0) {

@@ -171,10 +171,14 @@ void round_flush(struct replica *core)
 {
     bool asked = core->round_asked > 0 && core->now_us >= next_round_us(core);
     bool beat = core->now_us - core->round_sent_us >= (int64_t)core->options.heartbeat_ms * 1000 && leads_any(core);
-#ifdef MUSTER_FAULT_READ_WITHOUT_ROUND
+#if defined(MUSTER_FAULT_READ_WITHOUT_ROUND) || defined(MUSTER_FAULT_READ_BY_LEASE)
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        if (s->round_wanted != 0) {
+        bool sure = s->round_wanted != 0;
+#ifdef MUSTER_FAULT_READ_BY_LEASE /* whoever has just heard of a majority leads until they lose patience, by its own clock */
+        sure = sure && core->now_us - round_contact_us(s) < (int64_t)core->options.election_timeout_ms * 1000;
+#endif
+        if (sure) {
             core->events.confirmed(core->events.ctx, s->id, raft_current_term(&s->raft), s->round_wanted);
             s->round_wanted = 0;
         }

@@ -5,6 +5,9 @@
 
 int64_t shard_clock_ms(const struct shard *s)
 {
+#ifdef MUSTER_FAULT_CLOCK_OF_THE_WALL
+    return s->coord->events.wall_ms(s->coord->events.ctx);
+#endif
     return s->clock_base_ms + (s->coord->now_us - s->clock_base_us) / 1000;
 }
 
