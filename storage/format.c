@@ -75,11 +75,9 @@ bool store_batch_decode(const uint8_t *src, size_t len, uint64_t salt, struct ba
     if (h.body_bytes > len - BATCH_HEADER_BYTES || h.body_bytes % BATCH_ALIGN_BYTES != 0) {
         return false;
     }
-#ifndef MUSTER_FAULT_TORN_AS_WHOLE
     if (h.body_hash != hash_bytes(src + BATCH_HEADER_BYTES, h.body_bytes, salt + h.sequence)) {
         return false;
     }
-#endif
     *ret = h;
     return true;
 }
