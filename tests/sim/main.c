@@ -13,7 +13,7 @@ static const struct {
 } minima[] = {
     {"elections", 2000, false},
     {"crashes", 200, false},
-    {"torn_tails", 3, false},
+    {"torn_tails", 1, false},
     {"snapshots_installed", 5, false},
     {"snapshots_taken", 300, false},
     {"gates_closed", 1000, false},
