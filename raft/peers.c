@@ -104,6 +104,7 @@ static void move_positions(struct shard *s, const size_t from[NODES_MAX])
             s->at.reported_next[i] = old.reported_next[from[i]];
             s->at.answered[i] = old.answered[from[i]];
             s->at.catch_up[i] = old.catch_up[from[i]];
+            s->at.lost[i] = old.lost[from[i]];
             s->at.named_term[i] = old.named_term[from[i]];
         }
     }

@@ -573,11 +573,18 @@ static void receive_pre_vote(struct shard *s, struct raft_message *m)
 
 /* A rejection that arrives late, from before its sender caught up, makes 0.22.1 move its next index below what it knows to match; it then counts
  * more entries in flight than its limit and sends that node nothing but heartbeats until the term ends. What is known to match cannot be taken
- * back, so the answer is corrected to say no less. */
-static void mend_result(const struct shard *s, uint32_t from, struct raft_append_entries_result *result)
+ * back, so the answer is corrected to say no less. Unless the node has it no more (lost.c). */
+static void mend_result(struct shard *s, uint32_t from, struct raft_append_entries_result *result)
 {
     raft_index match = 0;
-    if (result->rejected == 0 || result->term != raft_current_term(&s->raft) || raft_match_index(&s->raft, from, &match) != 0) {
+    if (result->term != raft_current_term(&s->raft) || raft_match_index(&s->raft, from, &match) != 0) {
+        return;
+    }
+    struct peer *p = peer_by_id(s->core, from);
+    if (p != NULL && shard_leads(s)) {
+        lost_answered(s, p, result->rejected != 0, result->last_log_index);
+    }
+    if (result->rejected == 0) {
         return;
     }
     if (result->rejected <= match) {

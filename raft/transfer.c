@@ -14,7 +14,7 @@ enum {
 
 static bool peer_fit(const struct shard *s, const struct peer *p)
 {
-    return !p->self && !p->dead && p->healthy && shard_voter(s, p->id) && peer_recent(s->core, p);
+    return !p->self && !p->dead && p->healthy && shard_voter(s, p->id) && peer_recent(s->core, p) && !lost_entries(s, p);
 }
 
 static uint64_t match_of(const struct shard *s, uint32_t node)
@@ -70,7 +70,7 @@ int transfer_begin(struct shard *s, uint32_t target)
         target = transfer_choose(s);
     }
     const struct peer *p = target != 0 ? peer_by_id(core, target) : NULL;
-    if (p == NULL || p->self || !p->connected || !shard_voter(s, target)) {
+    if (p == NULL || p->self || !p->connected || !shard_voter(s, target) || lost_entries(s, p)) {
         return MUSTER_E_NOT_FOUND;
     }
     s->transfer = (struct transfer){.active = true, .target = target, .since_us = core->now_us};
@@ -251,6 +251,7 @@ void balance_tick(struct replica *core)
         return;
     }
     core->balance_us = core->now_us + BALANCE_EVERY_US;
+    lost_tick(core);
     if (!node_healthy(core)) {
         flee(core);
     } else {

@@ -50,6 +50,7 @@ struct core_stats {
     uint64_t batches, batches_full;
     uint64_t snapshots_taken, snapshots_installed, snapshots_sent;
     uint64_t snapshots_uncompared;       /* offered although no majority was there to compare its state with */
+    uint64_t entries_lost;               /* times that another node had not what it had acknowledged: its disk lied */
     uint64_t transfers_begun, transfers_done, transfers_aborted;
     uint64_t votes_parked, messages_refused, messages_dropped, messages_held;
     uint64_t stalls, hashes_compared;

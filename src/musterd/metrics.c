@@ -115,6 +115,8 @@ static const struct metric raft_metrics[] = {
     RAFT(snapshots_installed, "Snapshots received from other nodes."),
     RAFT(snapshots_sent, "Snapshots sent to other nodes."),
     RAFT(snapshots_uncompared, "Snapshots offered to other nodes although no majority was there to compare the state's hash with."),
+    RAFT(entries_lost,
+         "Times that another node had lost entries that it had acknowledged: its disk does not keep what it says it has synced."),
     RAFT(transfers_begun, "Transfers of leadership begun."),
     RAFT(transfers_done, "Transfers of leadership that succeeded."),
     RAFT(transfers_aborted, "Transfers of leadership that failed."),

@@ -1,0 +1,80 @@
+/* A follower that has lost what it acknowledged: its disk said that it had synced, and came back without it.
+ *
+ * Raft has no word for that. The leader takes for known what a follower acknowledged in its term, so the library would send this one nothing but heartbeats until the term ends,
+ * and would count it among those that have everything. Its term ends, then: the shard is handed over to a node that has all. The next leader begins by asking what each has.
+ * Where there is no such node the leader goes on with those that follow; an election could lose what only it has. */
+#include "state.h"
+
+enum { PAUSE_US = 1000000 };
+
+static struct lost_entries *of(struct shard *s, const struct peer *p)
+{
+    struct lost_entries *l = &s->at.lost[p - s->core->peers];
+    uint64_t term = raft_current_term(&s->raft);
+    if (l->term != term) {
+        *l = (struct lost_entries){.term = term};
+    }
+    return l;
+}
+
+/* From here on it cannot say that it has less than this, whatever process of it answers. */
+void lost_connected(struct replica *core, struct peer *p)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        raft_index match = 0;
+        if (shard_leads(s) && raft_match_index(&s->raft, p->id, &match) == 0) {
+            struct lost_entries *l = of(s, p);
+            l->kept = match > l->kept ? match : l->kept;
+        }
+    }
+}
+
+/* Once may be an answer from before that connection, which is late. */
+void lost_answered(struct shard *s, struct peer *p, bool rejects, uint64_t last_index)
+{
+    struct replica *core = s->core;
+    struct lost_entries *l = of(s, p);
+    if (last_index >= l->kept) {
+        l->since_us = 0;
+        return;
+    }
+    if (!rejects || l->found) {
+        return;
+    }
+    l->since_us = l->since_us == 0 ? core->now_us : l->since_us;
+    if (core->now_us - l->since_us < (int64_t)core->options.heartbeat_ms * 2000) {
+        return;
+    }
+    l->found = true;
+    core->stats.entries_lost++;
+    log_event(LOG_ERROR, "peer_lost_entries",
+              "node=%u shard=%u peer=%u acknowledged=%llu has=%llu "
+              "hint=\"its disk does not keep what it says it has synced: replace it (muster cluster replace %u)\"",
+              core->self, s->id, p->id, (unsigned long long)l->kept, (unsigned long long)last_index, p->id);
+}
+
+bool lost_entries(const struct shard *s, const struct peer *p)
+{
+    const struct lost_entries *l = &s->at.lost[p - s->core->peers];
+    return l->found && l->term == raft_current_term(&s->raft);
+}
+
+/* As often as leaders look for better homes. */
+void lost_tick(struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        struct shard *s = &core->shards[i];
+        bool any = false;
+        for (size_t k = 0; k < core->peer_count && shard_serves(s) && !s->transfer.active && core->now_us >= s->flee_after_us; k++) {
+            any = any || (!core->peers[k].self && lost_entries(s, &core->peers[k]));
+        }
+        uint32_t target = any ? transfer_choose(s) : 0;
+        if (target == 0) {
+            continue;
+        }
+        log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=peer_lost_entries", core->self, s->id, target);
+        transfer_begin(s, target);
+        s->flee_after_us = core->now_us + PAUSE_US;
+    }
+}
