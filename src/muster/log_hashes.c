@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void log_hashes_fini(struct log_hashes *h)
+void log_hashes_forget(struct log_hashes *h)
 {
     free(h->v);
     h->v = NULL;
+}
+
+void log_hashes_fini(struct log_hashes *h)
+{
+    log_hashes_forget(h);
 }
 
 void log_hashes_agreed(struct log_hashes *h, uint64_t index)

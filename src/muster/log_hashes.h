@@ -21,6 +21,8 @@ struct log_hashes {
 };
 
 void log_hashes_fini(struct log_hashes *h);
+/* The state comes from a snapshot: what was noted before need not be what that goes on from. */
+void log_hashes_forget(struct log_hashes *h);
 /* The state behind the index is known to be right: a snapshot says so. */
 void log_hashes_agreed(struct log_hashes *h, uint64_t index);
 /* The entry was applied, and the state behind it has that hash. false: an earlier state has another hash than the entry tells (*ret_told), for the first time. */

@@ -138,6 +138,7 @@ static int restore_runs(struct replay_shard *s, struct store_snapshot_reader *re
 static int restore(struct replay_shard *s, const struct store_snapshot_meta *meta, struct store_snapshot_reader *reader)
 {
     group_set_clear(set_of(s));
+    log_hashes_forget(&s->hashes);
     int rc = restore_runs(s, reader);
     s->is.index = meta->index;
     s->is.snapshot = meta->index;

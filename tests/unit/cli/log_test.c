@@ -419,6 +419,29 @@ static void a_hash_of_what_is_gone_is_not_compared(void **state)
     run_fini(&r);
 }
 
+/* What the log said before a snapshot from another node is void: it may never have been, and hashes that are told later are not of it. */
+static void a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared(void **state)
+{
+    struct made *m = *state;
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
+    for (uint64_t index = 1; index <= 3; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 1));
+    }
+    made_snapshot(m, 5, 0, 5);
+    for (uint64_t index = 6; index <= MADE_LAST; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 2));
+    }
+    hash_in_the_log(m, 3, 12345);
+    struct run r = verify(m, true);
+    assert_string_equal(r.err, "");
+    assert_int_equal(r.code, CLI_OK);
+    json_t *document = json_loads(r.out, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashes")), 1);
+    assert_int_equal(json_integer_value(json_object_get(document, "hashesCompared")), 0);
+    json_decref(document);
+    run_fini(&r);
+}
+
 static void says_of_what_time_a_state_is(void **state)
 {
     made_story(*state);
@@ -666,6 +689,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(verifies_the_hashes_that_leaders_wrote, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_between_which_entries_the_state_went_another_way, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hash_of_what_is_gone_is_not_compared, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(says_of_what_time_a_state_is, setup, teardown),
         cmocka_unit_test_setup_teardown(finds_a_state_that_is_not_the_snapshots, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_the_records_that_differ, setup, teardown),
