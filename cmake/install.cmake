@@ -1,4 +1,4 @@
-# What `cmake --install BUILD [--prefix /usr]` puts where (DESTDIR goes in front): the programs, and what `muster` says of itself: its manual pages and completion for
+# What `cmake --install BUILD [--prefix /usr]` puts where (DESTDIR goes in front): the programs, and what both say of themselves: manual pages, and completion for
 # bash and zsh, written when it is installed, by the program that is installed; the unit for systemd, and what there is to read.
 
 include(GNUInstallDirs)
@@ -7,12 +7,13 @@ set(muster_said ${CMAKE_BINARY_DIR}/said)
 install(TARGETS musterd muster RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(CODE "
     file(REMOVE_RECURSE \"${muster_said}\")
-    file(MAKE_DIRECTORY \"${muster_said}/man1\" \"${muster_said}/completion\")
+    file(MAKE_DIRECTORY \"${muster_said}/man1\" \"${muster_said}/man8\" \"${muster_said}/completion\")
     execute_process(COMMAND \"$<TARGET_FILE:muster>\" manual write \"${muster_said}/man1\" OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND \"$<TARGET_FILE:musterd>\" --manual OUTPUT_FILE \"${muster_said}/man8/musterd.8\" COMMAND_ERROR_IS_FATAL ANY)
     execute_process(COMMAND \"$<TARGET_FILE:muster>\" completion bash OUTPUT_FILE \"${muster_said}/completion/muster\" COMMAND_ERROR_IS_FATAL ANY)
     execute_process(COMMAND \"$<TARGET_FILE:muster>\" completion zsh OUTPUT_FILE \"${muster_said}/completion/_muster\" COMMAND_ERROR_IS_FATAL ANY)
 ")
-install(DIRECTORY ${muster_said}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${muster_said}/man1 ${muster_said}/man8 DESTINATION ${CMAKE_INSTALL_MANDIR})
 install(FILES ${muster_said}/completion/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${muster_said}/completion/_muster DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES LICENSE NOTICE README.md CHANGELOG.md deploy/musterd.properties DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,4 +1,5 @@
 /* main.c: the verbs of musterd. */
+#include "manual.h"
 #include "server.h"
 
 #include <stdio.h>
@@ -8,33 +9,10 @@
 #error "MUSTER_VERSION comes from the build"
 #endif
 
-static const char usage[] = "musterd: a node of a Kafka group coordinator on Raft\n"
-                            "\n"
-                            "  musterd --config FILE          runs the node until SIGTERM or SIGINT\n"
-                            "  musterd form --config FILE     forms the cluster: every node of muster.peers has to run and be empty\n"
-                            "  musterd --check-config FILE    says what is wrong with a configuration, or that nothing is\n"
-                            "  musterd --help-config          prints every configuration key\n"
-                            "  musterd --version\n"
-                            "  musterd --help\n"
-                            "\n"
-                            "A node of an empty folder waits until the cluster is formed and serves nobody before.\n"
-                            "Log lines go to standard error.\n"
-                            "\n"
-                            "Exit status\n"
-                            "   0  ended as it was told to\n"
-                            "   1  --check-config: the configuration is wrong\n"
-                            "   2  wrong usage\n"
-                            "   3  the configuration is wrong, or does not fit the data folder\n"
-                            "   4  the data folder is in use, cannot be written or is damaged\n"
-                            "   5  an address cannot be listened on\n"
-                            "   6  the cluster could not be formed\n"
-                            "   7  the data is of a feature level that this program does not know: a newer one is needed\n"
-                            "   8  the node was removed from its cluster\n"
-                            "  70  stopped while running, to keep the data safe\n";
-
 static int wrong_usage(const char *what)
 {
-    fprintf(stderr, "musterd: %s\n%s", what, usage);
+    fprintf(stderr, "musterd: %s\n", what);
+    manual_usage(stderr);
     return SERVER_EXIT_USAGE;
 }
 
@@ -60,7 +38,7 @@ static int with_config(const char *path, int (*run)(const struct config *config)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        fputs(usage, stdout);
+        manual_usage(stdout);
         return SERVER_EXIT_OK;
     }
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -69,6 +47,10 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "--help-config") == 0) {
         config_help(stdout);
+        return SERVER_EXIT_OK;
+    }
+    if (argc == 2 && strcmp(argv[1], "--manual") == 0) {
+        manual_page(stdout);
         return SERVER_EXIT_OK;
     }
     if (argc == 3 && strcmp(argv[1], "--check-config") == 0) {

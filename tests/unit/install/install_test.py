@@ -40,6 +40,12 @@ def manual(usr):
     wanted = pages_wanted(usr)
     check("muster-log-verify.1" in wanted, f"commands are not read: {sorted(wanted)}")
     check({p.name for p in pages} == wanted, f"pages and commands: {sorted({p.name for p in pages} ^ wanted)}")
+    pages.append(usr / "share/man/man8/musterd.8")
+    check(pages[-1].exists(), "musterd has no manual page")
+    keys = [line.strip().split("=")[0].split()[0] for line in run(usr / "bin/musterd", "--help-config").stdout.splitlines()
+            if line.startswith("  ") and line[2] != " "]
+    plain = pages[-1].read_text(encoding="utf-8").replace("\\-", "-")
+    check(len(keys) > 50 and all(key in plain for key in keys), f"keys that musterd(8) lacks: {[key for key in keys if key not in plain]}")
     for page in pages:
         text = page.read_text(encoding="utf-8")
         check(text.startswith(".TH ") or "\n.TH " in text[:200], f"{page.name} begins with no title")
