@@ -68,21 +68,33 @@ static struct str topics_of(const struct offset_changes *changes, struct arena *
     return words;
 }
 
-static const char *given(const struct cli *cli, const char *name, struct arena *arena)
-{
-    const char *value = cli_text(cli, name);
-    return value == NULL ? "" : arena_printf(arena, " --%s%s%s", name, value[0] != '\0' ? " " : "", value).ptr;
-}
-
-/* As a shell takes it. */
+/* As a shell takes it: names of groups are what clients say. Bytes that are no text can only be told in the way of bash and zsh: $'\012'. */
 static struct str word(struct str text, struct arena *arena)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@%+/,";
-    bool as_it_is = text.len > 0 && text.ptr[0] != '-';
+    bool as_it_is = text.len > 0, is_text = str_eq(out_text(text, arena), text);
+    size_t room = (size_t)text.len * 4 + 4, used = 0;
+    char *out = arena_get(arena, room);
+    used += (size_t)snprintf(out, room, "%s", is_text ? "'" : "$'");
     for (int32_t i = 0; i < text.len; i++) {
-        as_it_is = as_it_is && memchr(plain, text.ptr[i], sizeof(plain) - 1) != NULL;
+        uint8_t byte = (uint8_t)text.ptr[i];
+        const char *before = is_text && byte == '\'' ? "'\\'" : !is_text && (byte == '\'' || byte == '\\') ? "\\" : "";
+        bool number = !is_text && (byte < ' ' || byte >= 0x7f);
+        as_it_is = as_it_is && memchr(plain, byte, sizeof(plain) - 1) != NULL;
+        used += number ? (size_t)snprintf(out + used, room - used, "\\%03o", byte)
+                       : (size_t)snprintf(out + used, room - used, "%s%c", before, byte);
     }
-    return as_it_is ? text : out_quoted(text, arena);
+    used += (size_t)snprintf(out + used, room - used, "'");
+    return as_it_is ? text : (struct str){out, (int32_t)used};
+}
+
+static const char *given(const struct cli *cli, const char *name, struct arena *arena)
+{
+    const char *value = cli_text(cli, name);
+    if (value == NULL || value[0] == '\0') {
+        return value == NULL ? "" : arena_printf(arena, " --%s", name).ptr;
+    }
+    return arena_printf(arena, " --%s %.*s", name, STR_ARG(word(str_of(value), arena))).ptr;
 }
 
 struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, const struct offset_changes *changes)
@@ -97,7 +109,10 @@ struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, co
     }
     struct str where = undo->index > 0 ? arena_printf(arena, "--to-index %" PRId64, undo->index)
                                        : arena_printf(arena, "--to-time %.*s", STR_ARG(out_time(undo->wall_ms, arena)));
-    return arena_printf(arena, "muster offsets reset %.*s%.*s %.*s%s%s%s%s --execute", STR_ARG(word(changes->group, arena)),
-                        STR_ARG(topics_of(changes, arena)), STR_ARG(where), given(cli, "fence", arena), given(cli, "force", arena),
-                        given(cli, "bootstrap", arena), given(cli, "cluster", arena));
+    struct str group = word(changes->group, arena);
+    bool dash = changes->group.len > 0 && changes->group.ptr[0] == '-'; /* it would be taken for an option */
+    return arena_printf(arena, "muster offsets reset%s%.*s%.*s %.*s%s%s%s%s%s --execute%s%.*s", dash ? "" : " ",
+                        STR_ARG(dash ? STR("") : group), STR_ARG(topics_of(changes, arena)), STR_ARG(where), given(cli, "fence", arena),
+                        given(cli, "force", arena), given(cli, "bootstrap", arena), given(cli, "bootstrap-server", arena),
+                        given(cli, "cluster", arena), dash ? " -- " : "", STR_ARG(dash ? group : STR("")));
 }

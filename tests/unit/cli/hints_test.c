@@ -600,6 +600,33 @@ static void what_was_done_says_how_it_is_undone(void **state)
     assert_run(r, CLI_OK, NULL, "3 offsets are deleted\n");
 }
 
+/* Names of groups are what clients say: the command is not to do anything else when a shell takes it. */
+static void the_command_that_undoes_is_one_for_a_shell(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    static const struct {
+        const char *group, *before, *behind;
+    } groups[] = {
+        {"a'; reboot; '", " reset 'a'\\''; reboot; '\\''' --topic orders:1 --to-", " --execute\n"},
+        {"$(reboot)", " reset '$(reboot)' --topic orders:1 --to-", " --execute\n"},
+        {"a\\b", " reset 'a\\b' --topic orders:1 --to-", " --execute\n"},
+        {"a\nb'\\", " reset $'a\\012b\\'\\\\' --topic orders:1 --to-", " --execute\n"},
+        {"\xff", " reset $'\\377' --topic orders:1 --to-", " --execute\n"},
+        {"''''", " reset ''\\'''\\'''\\'''\\''' --topic orders:1 --to-", " --execute\n"},
+        {"--fence", " reset --topic orders:1 --to-", " --execute -- --fence\n"},
+        {"-'", " reset --topic orders:1 --to-", " --execute -- '-'\\'''\n"},
+    };
+    struct fake *f = *state;
+    f->more = deletes;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    for (size_t i = 0; i < COUNT_OF(groups); i++) {
+        struct run r = run_cli("offsets", "reset", "--topic", "orders:1", "--to-offset", "3", "--execute", "--", groups[i].group, NULL);
+        assert_non_null(strstr(r.err, groups[i].before));
+        assert_run(r, CLI_OK, NULL, groups[i].behind);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -621,6 +648,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_deletion_that_would_be_refused_is_planned_so, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_was_done_says_how_it_is_undone, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(the_command_that_undoes_is_one_for_a_shell, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
