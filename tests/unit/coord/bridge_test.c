@@ -215,6 +215,45 @@ static void test_what_was_passed_on_is_answered_the_same_way(void **state)
     world_free(w);
 }
 
+/* Of any other length than those there are, whatever stands in it; and from or to whoever is no node. */
+static void test_words_of_no_form_say_nothing(void **state)
+{
+    (void)state;
+    char group[] = "a";
+    uint32_t shard;
+    struct call *c;
+    uint8_t absurd[64];
+    memset(absurd, 0xff, sizeof(absurd));
+    struct world *asked = serving_world(2);
+    turn_begin(asked, MS);
+    size_t before = fake_sent(asked->replica);
+    for (size_t len = 0; len <= sizeof(absurd); len++) {
+        if (len != 8 && len != 12 && len != 16)
+            fake_message(asked->replica, 3, COORD_CHANNEL_BARRIER_ASK, absurd, len);
+    }
+    settle(asked);
+    assert_int_equal(fake_sent(asked->replica), before);
+    turn_begin(asked, MS);
+    hear_ask(asked, 77, (struct words){.serial = UINT64_MAX, .nonce = UINT32_MAX, .origin = UINT32_MAX}, 16);
+    settle(asked);
+    world_free(asked);
+    struct world *w = cut_world(group, &shard, &c);
+    struct words words = until_all_are_asked(w);
+    for (size_t len = 0; len <= sizeof(absurd); len++) {
+        if (len != 16 && len != 24)
+            fake_message(w->replica, 2, COORD_CHANNEL_BARRIER_ANSWER, absurd, len);
+    }
+    hear_answer(w, 2, (struct words){.serial = UINT64_MAX, .nonce = words.nonce, .origin = 77});
+    hear_answer(w, 2, (struct words){.serial = UINT64_MAX, .nonce = words.nonce, .origin = 0});
+    settle(w);
+    assert_int_equal(c->done, 0);
+    hear_answer(w, 2, words);
+    settle(w);
+    assert_int_equal(c->done, 1);
+    call_free(c);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_who_is_behind_gives_the_shard_to_who_passed_it_on),
         cmocka_unit_test(test_a_question_is_passed_on),
         cmocka_unit_test(test_what_was_passed_on_is_answered_the_same_way),
+        cmocka_unit_test(test_words_of_no_form_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
