@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { FULL_RETRY_US = 500000 };
+enum { FULL_RETRY_US = 500000, TERMS_RETRY_US = 20000 };
 
 void persist_entries(struct shard *s, uint64_t from)
 {
@@ -107,6 +107,9 @@ void persist_start(struct replica *core)
     if (core->writing || core->broken) {
         return;
     }
+    if (core->now_us < core->terms_retry_us) {
+        return;
+    }
     bool entries = !core->full || core->now_us >= core->full_retry_us;
     uint64_t room = core->options.batch_max_bytes;
     core->record_count = 0;
@@ -150,11 +153,13 @@ static void batch_failed(struct replica *core)
     }
     core->full = true;
     core->full_retry_us = core->now_us + FULL_RETRY_US;
+    bool only_terms = true;
 #ifdef MUSTER_FAULT_FULL_FOR_EVER
     core->full_retry_us = INT64_MAX;
 #endif
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
+        only_terms = only_terms && !s->mark_writing && s->writing_to == 0;
         if (s->mark_writing && !s->mark_wanted) {
             s->mark = s->mark_written;
             s->mark_wanted = true;
@@ -164,6 +169,7 @@ static void batch_failed(struct replica *core)
             persist_entries(s, s->writing_from);
         }
     }
+    core->terms_retry_us = only_terms ? core->now_us + TERMS_RETRY_US : 0; /* nothing is left, not even the reserve */
 }
 
 static void batch_done(struct replica *core)

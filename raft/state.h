@@ -221,7 +221,7 @@ struct replica {
     size_t record_count, record_cap;
     struct entry_limbo limbo;
     bool full; /* the disk refuses entries */
-    int64_t full_retry_us;
+    int64_t full_retry_us, terms_retry_us;
     bool broken; /* a fault was reported: nothing leaves any more */
 
     uint64_t pending_bytes;      /* sum of the shards' */

@@ -6,7 +6,7 @@
 
 #include "world.h"
 
-enum { PATIENCE_US = 3000000, MOST_BEHIND = 64 };
+enum { PATIENCE_US = 3000000, MOST_BEHIND = 64, MOST_REFUSALS = 3000 };
 
 /* What keeps the others from taking over, or may. */
 static uint64_t trouble(const struct sim *sim)
@@ -81,6 +81,8 @@ void disks_written(struct sim_node *n, int rc, const struct store_record *record
         entries = entries || records[i].kind != STORE_TERM;
     if (rc == MUSTER_E_FULL) {
         n->sim->totals.full_writes++;
+        if (n->sim->totals.full_writes > MOST_REFUSALS)
+            sim_fail(n->sim, "a full disk was asked %d times: somebody asks as fast as it answers", MOST_REFUSALS);
         useless(n);
     } else if (entries || !n->disk_full) {
         n->disk_useless_since_us = 0;

@@ -389,6 +389,32 @@ static void test_full_disks_everywhere(void **state)
     world_fini(&w);
 }
 
+/* Not even the reserve is left for a vote: it is tried again now and then, and not as fast as a disk says no. */
+static void test_a_disk_without_any_room_is_not_asked_all_the_time(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 93, 3, 1);
+    load(&w, 100 * MS);
+    uint32_t led = world_leader(&w, 0)->id, one = follower(&w, 0);
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_node(&w, n)->force_result = MUSTER_E_FULL;
+    }
+    world_kill(&w, led);
+    world_run(&w, SECOND);
+    uint64_t before = stats_of(&w, one).batches_full;
+    world_run(&w, SECOND);
+    uint64_t asked = stats_of(&w, one).batches_full - before;
+    assert_true(asked >= 1 && asked <= 60);
+    for (uint32_t n = 1; n <= 3; n++) {
+        world_node(&w, n)->force_result = 0;
+    }
+    assert_true(world_settle(&w, 2 * SECOND));
+    world_restart(&w, led);
+    assert_true(world_even(&w, 3 * SECOND));
+    world_fini(&w);
+}
+
 static void test_slow_disk_hands_over(void **state)
 {
     struct world w;
@@ -693,6 +719,7 @@ int main(void)
         cmocka_unit_test(test_transfer_to_a_frozen_node_aborts),
         cmocka_unit_test(test_full_disk_hands_over),
         cmocka_unit_test(test_full_disks_everywhere),
+        cmocka_unit_test(test_a_disk_without_any_room_is_not_asked_all_the_time),
         cmocka_unit_test(test_slow_disk_hands_over),
         cmocka_unit_test(test_failed_write_is_fatal),
         cmocka_unit_test(test_diverged_replica_stops),
