@@ -231,10 +231,17 @@ static void compare_told(struct log_replay *r, struct replay_shard *s, uint64_t 
     if (log_hashes_applied(&s->hashes, s->is.shard, index, payload, group_set_hash(s->is.set), &s->scratch, &told)) {
         return;
     }
-    snprintf(what, sizeof(what),
-             "the state behind this entry is another than its leader had, which wrote its hash, %016" PRIx64 ", into entry %" PRIu64
-             ": one of the entries %" PRIu64 " to %" PRIu64 " does not make what it made then",
-             told.hash, index, agreed + 1, told.index);
+    int len =
+        snprintf(what, sizeof(what),
+                 "the state behind this entry is another than its leader had, which wrote its hash, %016" PRIx64 ", into entry %" PRIu64,
+                 told.hash, index);
+    if (agreed < told.index) {
+        snprintf(what + len, sizeof(what) - (size_t)len, ": one of the entries %" PRIu64 " to %" PRIu64 " does not make what it made then",
+                 agreed + 1, told.index);
+    } else {
+        snprintf(what + len, sizeof(what) - (size_t)len, ", but the state behind entry %" PRIu64 " is right: that leader's was not",
+                 agreed);
+    }
     MUSTER_CHECK(pthread_mutex_lock(&r->telling) == 0);
     wrong(r, s->is.shard, told.index, what);
     MUSTER_CHECK(pthread_mutex_unlock(&r->telling) == 0);

@@ -404,6 +404,20 @@ static void tells_between_which_entries_the_state_went_another_way(void **state)
     run_fini(&r);
 }
 
+/* Who takes over writes the newest hash that it knows: meanwhile a snapshot may have said that the state is right. */
+static void a_hash_that_is_wrong_alone_is_told_so(void **state)
+{
+    struct made *m = *state;
+    made_story(m);
+    made_snapshot(m, 7, 0, 0);
+    hash_in_the_log(m, 5, 12345);
+    struct run r = verify(m, false);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "shard 1, index 5: the state behind this entry is another than its leader had"));
+    assert_non_null(strstr(r.err, "into entry 9, but the state behind entry 7 is right: that leader's was not\n"));
+    run_fini(&r);
+}
+
 /* A hash of a state that the log does not make any more. */
 static void a_hash_of_what_is_gone_is_not_compared(void **state)
 {
@@ -688,6 +702,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(says_that_there_was_no_hash_to_compare_with, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_hashes_that_leaders_wrote, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_between_which_entries_the_state_went_another_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hash_that_is_wrong_alone_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hash_of_what_is_gone_is_not_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(says_of_what_time_a_state_is, setup, teardown),
