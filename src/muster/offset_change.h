@@ -54,6 +54,7 @@ int offsets_change_is_whole(struct cli *cli, struct client *client, struct str g
 struct offset_undo {
     int64_t index;   /* of the group's shard; 0: not known */
     int64_t wall_ms; /* this machine's clock */
+    bool fence;      /* the group has members: nothing else would do */
 };
 struct offset_undo offset_undo_note(struct cli *cli, struct client *client, struct str group);
 struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, const struct offset_changes *changes);

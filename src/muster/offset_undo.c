@@ -110,9 +110,10 @@ struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, co
     struct str where = undo->index > 0 ? arena_printf(arena, "--to-index %" PRId64, undo->index)
                                        : arena_printf(arena, "--to-time %.*s", STR_ARG(out_time(undo->wall_ms, arena)));
     struct str group = word(changes->group, arena);
+    const char *fence = undo->fence || cli_flag(cli, "fence") ? " --fence" : "";
     bool dash = changes->group.len > 0 && changes->group.ptr[0] == '-'; /* it would be taken for an option */
     return arena_printf(arena, "muster offsets reset%s%.*s%.*s %.*s%s%s%s%s%s --execute%s%.*s", dash ? "" : " ",
-                        STR_ARG(dash ? STR("") : group), STR_ARG(topics_of(changes, arena)), STR_ARG(where), given(cli, "fence", arena),
+                        STR_ARG(dash ? STR("") : group), STR_ARG(topics_of(changes, arena)), STR_ARG(where), fence,
                         given(cli, "force", arena), given(cli, "bootstrap", arena), given(cli, "bootstrap-server", arena),
                         given(cli, "cluster", arena), dash ? " -- " : "", STR_ARG(dash ? group : STR("")));
 }

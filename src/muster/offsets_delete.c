@@ -201,6 +201,8 @@ static int delete_softly(struct deletion *d)
         whole = false; /* which is found again, and said, when it is asked to do it */
     }
     struct offset_undo undo = whole ? offset_undo_note(cli, &d->client, d->changes.group) : (struct offset_undo){0};
+    struct readers readers;
+    undo.fence = whole && read_topics(d, &readers) == 0 && readers.any;
     int code = ask(d, errors);
     code = code == CLI_OK ? delete_gone(d, errors) : code;
     code = judge(d, errors, code);

@@ -562,6 +562,10 @@ static void a_deletion_that_would_be_refused_is_planned_so(void **state)
 
 static const void *deletes(struct fake *f, int16_t key, const void *request)
 {
+    bool describes = key == API_KEY_DESCRIBE_GROUPS || key == API_KEY_CONSUMER_GROUP_DESCRIBE;
+    if (describes && f->more_state != NULL) {
+        return describe_members(f, key, *(enum members *)f->more_state);
+    }
     if (key != API_KEY_OFFSET_DELETE) {
         return ends_and_changes(f, key, request);
     }
@@ -598,6 +602,23 @@ static void what_was_done_says_how_it_is_undone(void **state)
     assert_int_equal(sscanf(strstr(said, "--to-time "), "--to-time %31s --execute", moment), 1);
     assert_true(log_time_parse(moment, 0, &at_ms) && at_ms <= log_wall_ms() && at_ms > log_wall_ms() - 60000);
     assert_run(r, CLI_OK, NULL, "3 offsets are deleted\n");
+}
+
+/* A reset does not go by members but with a fence, although the deletion did. */
+static void what_was_deleted_beside_members_is_undone_with_a_fence(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE, API_KEY_DESCRIBE_GROUPS,
+                                   API_KEY_CONSUMER_GROUP_DESCRIBE};
+    struct fake *f = *state;
+    enum members members = MEMBERS_READ;
+    f->more = deletes;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    f->more_state = &members;
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders:1", "--execute", NULL), CLI_OK, NULL, " --fence --execute\n");
+    struct run r = run_cli("offsets", "delete", "behind", "--topic", "orders:1", "--fence", "--execute", NULL);
+    assert_int_equal(count_of(r.err, "--fence"), 1);
+    run_fini(&r);
 }
 
 /* Names of groups are what clients say: the command is not to do anything else when a shell takes it. */
@@ -648,6 +669,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_committed_is_not_cut_by_to_current, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_deletion_that_would_be_refused_is_planned_so, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_was_done_says_how_it_is_undone, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_was_deleted_beside_members_is_undone_with_a_fence, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(the_command_that_undoes_is_one_for_a_shell, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
