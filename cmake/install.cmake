@@ -17,4 +17,11 @@ install(DIRECTORY ${muster_said}/man1 ${muster_said}/man8 DESTINATION ${CMAKE_IN
 install(FILES ${muster_said}/completion/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${muster_said}/completion/_muster DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES LICENSE NOTICE README.md CHANGELOG.md deploy/musterd.properties DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES deploy/musterd.service DESTINATION lib/systemd/system)
+# The unit names the programs where they are put.
+install(CODE "
+    file(READ \"${PROJECT_SOURCE_DIR}/deploy/musterd.service\" unit)
+    string(REPLACE \"/usr/bin/\" \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\" unit \"\${unit}\")
+    string(REPLACE \"/usr/share/doc/\" \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/doc/\" unit \"\${unit}\")
+    file(WRITE \"${muster_said}/musterd.service\" \"\${unit}\")
+")
+install(FILES ${muster_said}/musterd.service DESTINATION lib/systemd/system)

@@ -178,8 +178,9 @@ const struct cli_command command_groups_protect = {
     .named_by = {"group"},
     .summary = "Protects groups: without --force they are not deleted and their offsets not reset.",
     .details =
-        "By Kafka's tools neither. Members commit as ever, and offsets expire as ever. The group need not exist yet, and stays protected\n"
-        "when it goes by itself. It is the group's config muster.protected. 'muster groups list --protected' lists those that are.",
+        "By Kafka's tools neither. Members commit as ever, and offsets expire as ever, or go when their topic is deleted, which only\n"
+        "'muster topics delete' refuses. The group need not exist yet, and stays protected when it goes by itself. It is the group's\n"
+        "config muster.protected. 'muster groups list --protected' lists those that are.",
     .options = protect_options,
     .option_count = COUNT_OF(protect_options),
     .run = run_protect};

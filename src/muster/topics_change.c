@@ -1,5 +1,6 @@
 /* topics_change.c: muster topics create, delete, set-end. */
 #include "commands.h"
+#include "group_view.h"
 #include "out.h"
 
 #include <inttypes.h>
@@ -194,6 +195,39 @@ static void compose_delete(struct cli *cli, struct delete_topics_request *reques
     }
 }
 
+static bool is_deleted(const struct cli *cli, struct str topic)
+{
+    for (int i = 0; i < cli->operand_count; i++) {
+        if (str_eq(topic, str_of(cli->operands[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Offsets go with their topic, whoever's they are, and the request knows nothing of groups: groups that are protected are looked at before. CLI_OK, or said. */
+static int check_protected_groups(struct cli *cli, struct client *c)
+{
+    struct listed_groups groups;
+    int rc = group_list_fetch(cli, c, NULL, &groups);
+    rc = rc == 0 ? protected_keep(c, &groups, &cli->arena) : rc;
+    for (int i = 0; rc == 0 && i < groups.count; i++) {
+        struct offsets_view offsets = {0};
+        rc = offsets_view_fetch(c, groups.v[i].group_id, &cli->arena, &offsets);
+        for (int k = 0; rc == 0 && k < offsets.count; k++) {
+            if (is_deleted(cli, offsets.v[k].topic)) {
+                return cli_fail(cli, CLI_FAILED,
+                                "group %.*s is protected and has offsets of %.*s, which would go with it; nothing was deleted (--force)",
+                                STR_ARG(out_quoted(groups.v[i].group_id, &cli->arena)),
+                                STR_ARG(out_quoted(offsets.v[k].topic, &cli->arena)));
+            }
+        }
+    }
+    return rc == MUSTER_E_VERSION ? CLI_OK
+           : rc < 0               ? cli_client_failed(cli, c, rc)
+                                  : CLI_OK; /* what knows of no protection protects nothing */
+}
+
 static int run_delete(struct cli *cli)
 {
     static const char *const headers[] = {"TOPIC", "RESULT"};
@@ -203,6 +237,11 @@ static int run_delete(struct cli *cli)
     const void *answer;
     int code = cli_connect(cli, &c);
     if (code != CLI_OK) {
+        return code;
+    }
+    code = cli_flag(cli, "force") ? CLI_OK : check_protected_groups(cli, &c);
+    if (code != CLI_OK) {
+        client_fini(&c);
         return code;
     }
     compose_delete(cli, &request);
@@ -230,18 +269,23 @@ static int run_delete(struct cli *cli)
 static const struct cli_option delete_options[] = {
     OPTION_NAMED_TOPICS,
     {"if-exists", NULL, "a topic that does not exist is no error"},
+    {"force", NULL, "although protected groups have offsets of it"},
 };
 
-const struct cli_command command_topics_delete = {.noun = "topics",
-                                                  .verb = "delete",
-                                                  .operands = "TOPIC...",
-                                                  .min_operands = 1,
-                                                  .max_operands = -1,
-                                                  .named_by = {"topic"},
-                                                  .summary = "Deletes topics, and the offsets that groups have committed for them.",
-                                                  .options = delete_options,
-                                                  .option_count = COUNT_OF(delete_options),
-                                                  .run = run_delete};
+const struct cli_command command_topics_delete = {
+    .noun = "topics",
+    .verb = "delete",
+    .operands = "TOPIC...",
+    .min_operands = 1,
+    .max_operands = -1,
+    .named_by = {"topic"},
+    .summary = "Deletes topics, and the offsets that groups have committed for them.",
+    .details = "Refused while a group that is protected ('muster groups protect') has offsets of one of them. Kafka's tools do\n"
+               "not ask. The log keeps what the groups had: once the topic is there again, 'muster offsets reset GROUP --topic\n"
+               "TOPIC --to-time TIME' sets it anew.",
+    .options = delete_options,
+    .option_count = COUNT_OF(delete_options),
+    .run = run_delete};
 
 /* ---- set-end ---- */
 

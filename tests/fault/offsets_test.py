@@ -6,7 +6,7 @@ import time
 from datetime import datetime, timezone
 
 from faultlib.protocol import commit_errors, commit_fields
-from faultlib.story import check, check_equal, main, say
+from faultlib.story import check, check_equal, main, say, until
 
 POLICY_VIOLATION, MANY = 44, 14000
 
@@ -155,6 +155,13 @@ def protection(cli, client):
         cli(*words, code=1)
     check_equal(cli.offsets("kept"), {("orders", 0): 3}, "protected offsets")
     cli("groups", "describe", "away", code=1)
+    cli("topics", "create", "going", "--partitions", 1)
+    cli("offsets", "reset", "kept", "--topic", "going", "--to-offset", 5, "--execute", "--force")
+    _, err = cli("topics", "delete", "going", code=1)
+    check("group 'kept' is protected and has offsets of 'going'" in err and "--force" in err, err)
+    check_equal(cli.offsets("kept"), {("orders", 0): 3, ("going", 0): 5}, "offsets of a topic that was not deleted")
+    cli("topics", "delete", "going", "--force")
+    until("the topic's offsets are gone", lambda: cli.offsets("kept") == {("orders", 0): 3}, 20)
     member, generation = client.alone("kept", topics=("orders",), session=600000)
     client.commit("kept", {"orders": {0: 8}}, generation, member)
     client.leave("kept", member)

@@ -56,6 +56,15 @@ def manual(usr):
             check(done.returncode == 0 and done.stdout == "", f"{page.name}: {done.stdout[:300]}")
 
 
+def unit(usr):
+    text = (usr / "lib/systemd/system/musterd.service").read_text(encoding="utf-8")
+    check("ExecStart=/usr/bin/musterd " in text and "${" not in text, f"the unit does not start what is installed: {text[:400]}")
+    with tempfile.TemporaryDirectory() as elsewhere:
+        run(sys.argv[1], "--install", sys.argv[2], "--prefix", elsewhere)
+        there = (Path(elsewhere) / "lib/systemd/system/musterd.service").read_text(encoding="utf-8")
+        check(f"ExecStart={elsewhere}/bin/musterd " in there and "/usr/bin/musterd" not in there, f"the unit does not go by the prefix: {there[:400]}")
+
+
 def completion(usr):
     bash = usr / "share/bash-completion/completions/muster"
     zsh = usr / "share/zsh/site-functions/_muster"
@@ -76,7 +85,7 @@ def main():
             sys.exit(f"cmake --install: {done.stdout}")
         usr = Path(folder) / "usr"
         check([p.name for p in Path(folder).iterdir()] == ["usr"], f"besides usr: {list(Path(folder).iterdir())}")
-        for part in (programs, manual, completion):
+        for part in (programs, manual, unit, completion):
             part(usr)
         for read in ("lib/systemd/system/musterd.service", "share/doc/muster/README.md", "share/doc/muster/musterd.properties"):
             check((usr / read).is_file(), f"{read} is not installed")
