@@ -427,6 +427,20 @@ static json_t *offset_or_null(int64_t offset)
     return offset < 0 ? json_null() : json_integer(offset);
 }
 
+/* Where nothing is committed any more there is nothing to go on from. */
+static void say_fenced(struct cli *cli, const struct offset_changes *changes)
+{
+    bool one = changes->fenced == 1, set = false;
+    for (int i = 0; i < changes->count; i++) {
+        set = set || changes->v[i].after >= 0;
+    }
+    cli_say(cli, "group %.*s: %d %s removed; %s by %s, and %s", STR_ARG(out_quoted(changes->group, &cli->arena)), changes->fenced,
+            one ? "member was" : "members were", one ? "it joins again" : "they join again", one ? "itself" : "themselves",
+            set   ? (one ? "goes on from the new offsets" : "go on from the new offsets")
+            : one ? "begins where its auto.offset.reset says"
+                  : "begin where their auto.offset.reset says");
+}
+
 void change_report_add(struct change_report *r, struct cli *cli, const struct offset_changes *changes, bool done)
 {
     json_t *one = json_object();
@@ -460,8 +474,7 @@ void change_report_add(struct change_report *r, struct cli *cli, const struct of
     }
     out_json_add(r->groups, one);
     if (done && changes->fenced > 0) {
-        cli_say(cli, "group %.*s: %d member%s removed; they join again by themselves, and go on from the new offsets",
-                STR_ARG(out_quoted(changes->group, &cli->arena)), changes->fenced, changes->fenced == 1 ? "" : "s");
+        say_fenced(cli, changes);
     }
 }
 

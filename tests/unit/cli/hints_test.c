@@ -621,6 +621,40 @@ static void what_was_deleted_beside_members_is_undone_with_a_fence(void **state)
     run_fini(&r);
 }
 
+static const void *fences(struct fake *f, int16_t key, const void *request)
+{
+    const void *answer = deletes(f, key, request);
+    if (key == API_KEY_ALTER_GROUP_OFFSETS) {
+        const struct alter_group_offsets_request *alter = request;
+        struct alter_group_offsets_response *r = (struct alter_group_offsets_response *)(uintptr_t)answer;
+        r->fenced = *(int *)f->more_state;
+        for (int32_t i = 0; i < r->topics.v[0].partitions.len; i++) {
+            r->topics.v[0].partitions.v[i].after = alter->topics.v[0].partitions.v[i].action == 2 ? -1 : 3;
+        }
+    }
+    return answer;
+}
+
+static void who_was_removed_is_said_to_come_back_where_it_does(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
+    struct fake *f = *state;
+    int fenced = 1;
+    f->more = fences;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    f->more_state = &fenced;
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--fence", "--execute", NULL), CLI_OK, NULL,
+               "group 'behind': 1 member was removed; it joins again by itself, and begins where its auto.offset.reset says\n");
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK, NULL,
+               "group 'old': 1 member was removed; it joins again by itself, and goes on from the new offsets\n");
+    fenced = 2;
+    assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--fence", "--execute", NULL), CLI_OK, NULL,
+               "group 'behind': 2 members were removed; they join again by themselves, and begin where their auto.offset.reset says\n");
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK, NULL,
+               "group 'old': 2 members were removed; they join again by themselves, and go on from the new offsets\n");
+}
+
 /* Names of groups are what clients say: the command is not to do anything else when a shell takes it. */
 static void the_command_that_undoes_is_one_for_a_shell(void **state)
 {
@@ -670,6 +704,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_deletion_that_would_be_refused_is_planned_so, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_was_done_says_how_it_is_undone, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_was_deleted_beside_members_is_undone_with_a_fence, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(who_was_removed_is_said_to_come_back_where_it_does, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(the_command_that_undoes_is_one_for_a_shell, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
