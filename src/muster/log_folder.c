@@ -366,7 +366,8 @@ static int say_judgement(struct cli *cli, const struct log_folder *f, int scanne
                 f->report.text);
         }
         return cli_fail(cli, CLI_CORRUPT,
-                        "damaged: %s. Everything before it was read. The node will refuse to start; rebuild it from the others.",
+                        "damaged: %s. Everything before it was read. The node will refuse to start; rebuild it from the "
+                        "others (muster cluster replace ID).",
                         f->report.text);
     default:
         return cli_fail(cli, CLI_FAILED, "%s", f->report.text);

@@ -8,9 +8,38 @@
 #include <muster/group.h>
 
 #include <inttypes.h>
+#include <string.h>
+
+/* Of how much of the log it holds what is said of it: "" where all of it was read. */
+static const char *extent_of(const struct log_folder *f)
+{
+    bool elsewhere = f->report.only_past || strncmp(f->report.corrupt_file, "snap-", 5) == 0;
+    return f->told == CLI_OK        ? ""
+           : f->told == CLI_TORN    ? " before the torn tail"
+           : f->told != CLI_CORRUPT ? " before the error"
+           : elsewhere              ? " outside of the damage"
+                                    : " before the damage";
+}
+
+/* The reader counts a segment when it has come to its end, which damage keeps it from. */
+static uint64_t segments_read(const struct log_folder *f)
+{
+    uint64_t begun = 0;
+    for (size_t i = 0; i < f->extent.count; i++) {
+        begun += f->extent.v[i].first_sequence <= f->pass.sequence;
+    }
+    return begun > f->report.segments ? begun : f->report.segments;
+}
+
+/* "3 batches in 1 segment before the damage". */
+static struct str read_text(const struct log_folder *f, struct arena *arena)
+{
+    return arena_printf(arena, "%.*s in %.*s%s", STR_ARG(out_count(f->report.batches, "batch", "batches", arena)),
+                        STR_ARG(out_count(segments_read(f), "segment", "segments", arena)), extent_of(f));
+}
 
 /* How much of what was verified is the state itself: without a snapshot's hash there was nothing to hold it against. */
-static struct str verdict(const struct log_compared *c, struct arena *arena)
+static struct str verdict(const struct log_folder *f, const struct log_compared *c, int code, struct arena *arena)
 {
     struct str snapshots = out_count(c->snapshots, "snapshot", "snapshots", arena);
     struct str hashes = c->hashes_compared == 0 ? STR_NULL
@@ -20,13 +49,15 @@ static struct str verdict(const struct log_compared *c, struct arena *arena)
         return arena_printf(arena, "%.*s; the state agreed with %" PRIu64 " of them%.*s", STR_ARG(snapshots), c->snapshots_compared,
                             STR_ARG(hashes));
     }
-    return arena_printf(arena,
-                        "%s: no state hash was there to compare with. Verified are the checksums, and that every entry can be applied",
-                        c->snapshots == 0 ? "no snapshots" : "snapshots only where the log does not reach");
+    bool applied = code == f->told; /* else something is wrong with what the entries make, which was said */
+    return arena_printf(arena, "%s: no state hash was there to compare with. Verified are the checksums%s%s%s",
+                        c->snapshots == 0 ? "no snapshots" : "snapshots only where the log does not reach",
+                        applied ? ", and that every entry" : "; not every entry could be applied", applied ? extent_of(f) : "",
+                        applied ? " can be applied" : "");
 }
 
 /* What was verified: as a table, or, with --json, what it returns. */
-static json_t *show_verified(struct cli *cli, const struct log_folder *f, const struct log_replay *r)
+static json_t *show_verified(struct cli *cli, const struct log_folder *f, const struct log_replay *r, int code)
 {
     static const char *const headers[] = {"SHARD", "APPLIED", "ENTRIES", "GROUPS", "MEMBERS", "OFFSETS", "TOPICS", "STATE-HASH"};
     struct table t;
@@ -54,14 +85,13 @@ static json_t *show_verified(struct cli *cli, const struct log_folder *f, const 
     }
     if (!cli->json) {
         table_print(&t, cli->out);
-        fprintf(cli->out, "\n%.*s in %.*s, %.*s\n", STR_ARG(out_count(f->report.batches, "batch", "batches", &cli->arena)),
-                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)), STR_ARG(verdict(&compared, &cli->arena)));
+        fprintf(cli->out, "\n%.*s, %.*s\n", STR_ARG(read_text(f, &cli->arena)), STR_ARG(verdict(f, &compared, code, &cli->arena)));
         json_decref(shards);
         return NULL;
     }
     json_t *document = json_object();
     out_json_set(document, "batches", json_integer((json_int_t)f->report.batches));
-    out_json_set(document, "segments", json_integer((json_int_t)f->report.segments));
+    out_json_set(document, "segments", json_integer((json_int_t)segments_read(f)));
     out_json_set(document, "snapshots", json_integer((json_int_t)compared.snapshots));
     out_json_set(document, "snapshotsCompared", json_integer((json_int_t)compared.snapshots_compared));
     out_json_set(document, "hashes", json_integer((json_int_t)compared.hashes));
@@ -78,7 +108,7 @@ static int verify_one(struct cli *cli, struct log_folder *f, int64_t shard, stru
         return cli_fail(cli, CLI_FAILED, "there is no shard %" PRId64 ": the log is of %" PRIu32, shard, f->log_shards);
     }
     struct log_replay *r = log_replay_verify(cli, f, shard, states, &code);
-    *ret = show_verified(cli, f, r);
+    *ret = show_verified(cli, f, r, code);
     log_replay_free(r);
     return code;
 }
@@ -135,6 +165,7 @@ static void count_snapshot(void *ctx, const struct store_snapshot_meta *meta)
 static void pass_batch(void *ctx, const char *file, uint64_t offset, uint64_t sequence, uint32_t records)
 {
     (void)file, (void)records;
+    ((struct checksums *)ctx)->folder->pass.sequence = sequence;
     log_folder_progress(((struct checksums *)ctx)->folder, "KiB of the log read", sequence, offset);
 }
 
@@ -146,19 +177,18 @@ static int verify_checksums(struct cli *cli, struct log_folder *f)
     int scanned = store_scan(&f->port, &visit, &f->report);
     uint64_t snapshots = c.snapshots;
     progress_end(cli);
+    int code = log_folder_judge(cli, f, scanned);
     if (cli->json) {
         json_t *document = json_object();
         out_json_set(document, "batches", json_integer((json_int_t)f->report.batches));
-        out_json_set(document, "segments", json_integer((json_int_t)f->report.segments));
+        out_json_set(document, "segments", json_integer((json_int_t)segments_read(f)));
         out_json_set(document, "snapshots", json_integer((json_int_t)snapshots));
         out_json_print(document, cli->out);
     } else {
-        fprintf(cli->out, "%.*s in %.*s, %.*s; the state was not made\n",
-                STR_ARG(out_count(f->report.batches, "batch", "batches", &cli->arena)),
-                STR_ARG(out_count(f->report.segments, "segment", "segments", &cli->arena)),
+        fprintf(cli->out, "%.*s, %.*s; the state was not made\n", STR_ARG(read_text(f, &cli->arena)),
                 STR_ARG(out_count(snapshots, "snapshot", "snapshots", &cli->arena)));
     }
-    return log_folder_judge(cli, f, scanned);
+    return code;
 }
 
 static int verify_with(struct cli *cli, struct log_folder *f, const char *other, int64_t shard)

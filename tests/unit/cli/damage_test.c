@@ -255,6 +255,36 @@ static void damage_in_the_middle_leaves_what_was_before(void **state)
     run_fini(&r);
 }
 
+/* What was read of a damaged log is what the last line is about, and no more than that. */
+static void verify_says_up_to_where_it_holds(void **state)
+{
+    struct fixture *f = *state;
+    struct mem_disk *disk = mem_disk_clone(f->made.disk);
+    struct bytes segment = mem_disk_file(disk, MADE_SEGMENT);
+    const uint8_t *at = memmem(segment.ptr, (size_t)segment.len, "delete: empty group", 19);
+    assert_non_null(at);
+    struct run r = look(disk, VERIFY);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, " in 1 segment, no snapshots"));
+    assert_non_null(strstr(r.out, "Verified are the checksums, and that every entry can be applied\n"));
+    run_fini(&r);
+    mem_disk_flip(disk, MADE_SEGMENT, (uint64_t)(at - segment.ptr), 0x01);
+    r = look(disk, VERIFY);
+    assert_int_equal(r.code, CLI_CORRUPT);
+    assert_non_null(strstr(r.err, "muster cluster replace ID"));
+    assert_non_null(strstr(r.out, " in 1 segment before the damage, no snapshots"));
+    assert_non_null(strstr(r.out, "Verified are the checksums, and that every entry before the damage can be applied\n"));
+    run_fini(&r);
+    mem_disk_free(disk);
+    disk = mem_disk_clone(f->made.disk);
+    mem_disk_cut(disk, MADE_SEGMENT, (uint64_t)f->end - 3);
+    r = look(disk, VERIFY);
+    assert_int_equal(r.code, CLI_TORN);
+    assert_non_null(strstr(r.out, "Verified are the checksums, and that every entry before the torn tail can be applied\n"));
+    run_fini(&r);
+    mem_disk_free(disk);
+}
+
 static void empty_and_missing_files(void **state)
 {
     struct fixture *f = *state;
@@ -341,6 +371,7 @@ int main(void)
         cmocka_unit_test(last_4_kib_cut_or_flipped),
         cmocka_unit_test_setup_teardown(one_byte_flipped_anywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_in_the_middle_leaves_what_was_before, setup, teardown),
+        cmocka_unit_test_setup_teardown(verify_says_up_to_where_it_holds, setup, teardown),
         cmocka_unit_test_setup_teardown(empty_and_missing_files, setup, teardown),
         cmocka_unit_test(a_damaged_snapshot_is_told),
         cmocka_unit_test(random_payloads_do_no_harm),
