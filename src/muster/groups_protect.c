@@ -1,12 +1,13 @@
 /* groups_protect.c: muster groups protect, delete: what may not happen by accident; and whether a group is protected. */
 #include "commands.h"
 #include "configs_view.h"
+#include "offset_change.h"
 #include "out.h"
 #include "streams_view.h"
 
 #include <string.h>
 
-enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44, KAFKA_GROUP_ID_NOT_FOUND = 69 };
+enum { KAFKA_INVALID_CONFIG = 40, KAFKA_POLICY_VIOLATION = 44 };
 
 static bool is_protected(const struct describe_configs_response_result *result)
 {
@@ -107,6 +108,22 @@ static int set_protection(struct cli *cli, struct client *c, struct str group, b
 /* Fills a row and an object; an error has been said, and is the exit code. */
 typedef int one_group(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results);
 
+/* Of the first ones; --json says it of each. */
+static void say_undos(const struct cli *cli, const json_t *results)
+{
+    bool any = false;
+    for (size_t i = 0; i < json_array_size(results); i++) {
+        const json_t *undo = json_object_get(json_array_get(results, i), "undo");
+        if (undo != NULL) {
+            cli_say(cli, "to undo it: %s", json_string_value(undo));
+            any = true;
+        }
+    }
+    if (any && json_array_size(results) > CHANGE_UNDOS) {
+        cli_say(cli, "and likewise for the other groups (--json says how)");
+    }
+}
+
 static int each_group(struct cli *cli, const char *result, one_group *act)
 {
     const char *const headers[] = {"GROUP", result};
@@ -132,6 +149,7 @@ static int each_group(struct cli *cli, const char *result, one_group *act)
         out_json_print(document, cli->out);
     } else if (t.cell_count > 0) {
         table_print(&t, cli->out);
+        say_undos(cli, results);
     }
     json_decref(results);
     client_fini(&c);
@@ -226,13 +244,10 @@ static int try_delete(struct cli *cli, struct client *c, struct str group, bool 
     return code;
 }
 
-static int say_refused(struct cli *cli, struct client *c, struct str group, int16_t error, struct str message)
+static int say_refused(struct cli *cli, struct str group, int16_t error, struct str message)
 {
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
-                    kafka_error_text(error, message, &cli->arena),
-                    error == KAFKA_POLICY_VIOLATION     ? " (--force)"
-                    : error == KAFKA_GROUP_ID_NOT_FOUND ? group_meant(c, group, &cli->arena)
-                                                        : "");
+                    kafka_error_text(error, message, &cli->arena), error == KAFKA_POLICY_VIOLATION ? " (--force)" : "");
 }
 
 int group_delete(struct cli *cli, struct client *c, struct str group, bool force)
@@ -240,13 +255,27 @@ int group_delete(struct cli *cli, struct client *c, struct str group, bool force
     int16_t error = 0;
     struct str message = STR_NULL;
     int code = try_delete(cli, c, group, force, &error, &message);
-    return code != CLI_OK || error == 0 ? code : say_refused(cli, c, group, error, message);
+    return code != CLI_OK || error == 0 ? code : say_refused(cli, group, error, message);
+}
+
+/* The command that makes the group again, with its offsets; null: it has none, or the cluster keeps no log that it could be taken from. */
+static struct str undo_of(struct cli *cli, struct client *c, struct str group)
+{
+    struct offsets_view had;
+    if (group_shard(c, group) < 0) {
+        return STR_NULL;
+    }
+    struct offset_undo undo = offset_undo_note(cli, c, group);
+    bool any = offsets_view_fetch(c, group, &cli->arena, &had) == 0 && had.count > 0;
+    return any ? offset_undo_deleted(cli, &undo, group) : STR_NULL;
 }
 
 static int delete_one(struct cli *cli, struct client *c, struct str group, struct table *t, json_t *results)
 {
     int16_t error = 0;
     struct str message = STR_NULL;
+    bool told = cli->json || json_array_size(results) < CHANGE_UNDOS;
+    struct str undo = told ? undo_of(cli, c, group) : STR_NULL;
     int code = try_delete(cli, c, group, cli_flag(cli, "force"), &error, &message);
     if (code != CLI_OK) {
         return code;
@@ -257,8 +286,11 @@ static int delete_one(struct cli *cli, struct client *c, struct str group, struc
     out_json_set(one, "group", out_json_text(group));
     out_json_set(one, "deleted", json_boolean(error == 0));
     out_json_set(one, "error", error == 0 ? json_null() : out_json_text(str_of(kafka_error_name(error, &cli->arena))));
+    if (error == 0 && !str_is_null(undo)) {
+        out_json_set(one, "undo", out_json_text(undo));
+    }
     out_json_add(results, one);
-    return error == 0 ? CLI_OK : say_refused(cli, c, group, error, message);
+    return error == 0 ? CLI_OK : say_refused(cli, group, error, message);
 }
 
 static int run_delete(struct cli *cli)
@@ -283,7 +315,8 @@ const struct cli_command command_groups_delete = {
     .details =
         "A group that has members is refused: stop its members first. Exit code 1 when any of the groups could not be deleted.\n"
         "There is no plan, and nothing is asked: what is named is deleted at once, with --all-groups every group without members that is\n"
-        "not protected, as kafka-consumer-groups.sh does it.",
+        "not protected, as kafka-consumer-groups.sh does it. Of a group that had offsets it is said how it comes back with them, out of\n"
+        "the log: by 'muster offsets pre-create'.",
     .options = delete_options,
     .option_count = COUNT_OF(delete_options),
     .run = run_delete};

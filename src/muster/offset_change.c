@@ -3,6 +3,7 @@
 
 #include "group_view.h"
 #include "out.h"
+#include "streams_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -147,8 +148,13 @@ static const char *exists_hint(const struct cli *cli)
     return strcmp(cli->command->verb, "pre-create") == 0 ? " ('muster offsets reset' changes it)" : "";
 }
 
-static int refused(struct cli *cli, struct client *client, struct str group, const struct change_how *how, int16_t error,
-                   struct str message)
+/* Not the group of a close name, as where something is only shown: whoever takes that up changes another group. */
+static const char *missing_hint(const struct cli *cli)
+{
+    return strcmp(cli->command->verb, "reset") == 0 ? " ('muster offsets pre-create' makes one)" : "";
+}
+
+static int refused(struct cli *cli, struct str group, const struct change_how *how, int16_t error, struct str message)
 {
     if (how->quiet) {
         return CLI_FAILED;
@@ -158,7 +164,7 @@ static int refused(struct cli *cli, struct client *client, struct str group, con
                     error == KAFKA_NON_EMPTY_GROUP                                 ? " (--fence)"
                     : error == KAFKA_POLICY_VIOLATION                              ? " (--force)"
                     : error == KAFKA_INVALID_REQUEST && how->create == CREATE_MUST ? exists_hint(cli)
-                    : error == KAFKA_GROUP_ID_NOT_FOUND                            ? group_meant(client, group, &cli->arena)
+                    : error == KAFKA_GROUP_ID_NOT_FOUND                            ? missing_hint(cli)
                                                                                    : "");
 }
 
@@ -178,7 +184,7 @@ static int alter_part(struct cli *cli, struct client *client, struct offset_chan
     if (*ret_error == 0) {
         take_result(part, response);
     } else if (*ret_error != KAFKA_INVALID_COMMIT_OFFSET_SIZE || part->count == 1) {
-        return refused(cli, client, part->group, how, *ret_error, response->error_message);
+        return refused(cli, part->group, how, *ret_error, response->error_message);
     }
     return CLI_OK;
 }
@@ -220,9 +226,9 @@ static int alter(struct cli *cli, struct client *client, struct offset_changes *
 
 /* ---- Apache Kafka ------------------------------------------------------------------------------------------------------------------- */
 
-static const char *missing_text(struct client *client, struct str group, struct arena *arena)
+static const char *missing_text(struct cli *cli)
 {
-    return arena_printf(arena, "%s%s", kafka_error_text(KAFKA_GROUP_ID_NOT_FOUND, STR_NULL, arena), group_meant(client, group, arena)).ptr;
+    return arena_printf(&cli->arena, "%s%s", kafka_error_text(KAFKA_GROUP_ID_NOT_FOUND, STR_NULL, &cli->arena), missing_hint(cli)).ptr;
 }
 
 /* Whether the group is as the change wants it. There is nothing to hold it so. */
@@ -244,7 +250,7 @@ static int check_existence(struct cli *cli, struct client *client, struct str gr
         return CLI_OK;
     }
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s", STR_ARG(out_quoted(group, &cli->arena)),
-                    found ? arena_printf(&cli->arena, "it exists%s", exists_hint(cli)).ptr : missing_text(client, group, &cli->arena));
+                    found ? arena_printf(&cli->arena, "it exists%s", exists_hint(cli)).ptr : missing_text(cli));
 }
 
 static int16_t commit_error(const void *answer)
@@ -342,7 +348,7 @@ static int delete_offsets(struct cli *cli, struct client *client, const struct o
         }
     }
     struct change_how loud = {.quiet = false};
-    return error == 0 ? CLI_OK : refused(cli, client, group, &loud, error, STR_NULL);
+    return error == 0 ? CLI_OK : refused(cli, group, &loud, error, STR_NULL);
 }
 
 /* Those that are set, then those that are deleted; sorted by that first. */
@@ -395,6 +401,15 @@ int offsets_change_is_whole(struct cli *cli, struct client *client, struct str g
     return client_offers(client, node, API_KEY_ALTER_GROUP_OFFSETS, 0, ret);
 }
 
+static bool makes_group(struct cli *cli, struct client *client, const struct offset_changes *changes, const struct change_how *how)
+{
+    bool had = false;
+    for (int i = 0; i < changes->count; i++) {
+        had = had || changes->v[i].before >= 0;
+    }
+    return how->create == CREATE_MUST || (how->create == CREATE_MAY && !had && group_missing(client, changes->group, &cli->arena));
+}
+
 int offsets_change(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
 {
     bool whole = false;
@@ -407,8 +422,12 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
         return whole ? alter(cli, client, changes, how) : change_in_parts(cli, client, changes, how);
     }
     struct offset_undo undo = offset_undo_note(cli, client, changes->group);
+    bool made = makes_group(cli, client, changes, how);
     int code = alter(cli, client, changes, how);
-    changes->undo = code == CLI_OK ? offset_undo_words(cli, &undo, changes) : STR_NULL;
+    if (code == CLI_OK) {
+        changes->undo = made ? offset_undo_made(cli, changes->group) : offset_undo_words(cli, &undo, changes);
+        changes->undo_new = made ? STR_NULL : offset_undo_new(cli, changes);
+    }
     return code;
 }
 
@@ -441,6 +460,21 @@ static void say_fenced(struct cli *cli, const struct offset_changes *changes)
                   : "begin where their auto.offset.reset says");
 }
 
+static void add_undo(struct change_report *r, json_t *one, const struct offset_changes *changes)
+{
+    if (!str_is_empty(changes->undo)) {
+        out_json_set(one, "undo", out_json_text(changes->undo));
+    }
+    if (!str_is_empty(changes->undo_new)) {
+        out_json_set(one, "undoNew", out_json_text(changes->undo_new));
+    }
+    if (r->undos < CHANGE_UNDOS) {
+        r->undo[r->undos] = changes->undo;
+        r->undo_new[r->undos] = changes->undo_new;
+    }
+    r->undos++;
+}
+
 void change_report_add(struct change_report *r, struct cli *cli, const struct offset_changes *changes, bool done)
 {
     json_t *one = json_object();
@@ -465,12 +499,8 @@ void change_report_add(struct change_report *r, struct cli *cli, const struct of
     out_json_set(one, "executed", json_boolean(done));
     out_json_set(one, "fenced", json_integer(changes->fenced));
     out_json_set(one, "offsets", offsets);
-    if (done && !str_is_empty(changes->undo)) {
-        out_json_set(one, "undo", out_json_text(changes->undo));
-        if (r->undos < CHANGE_UNDOS) {
-            r->undo[r->undos] = changes->undo;
-        }
-        r->undos++;
+    if (done && !(str_is_empty(changes->undo) && str_is_empty(changes->undo_new))) {
+        add_undo(r, one, changes);
     }
     out_json_add(r->groups, one);
     if (done && changes->fenced > 0) {
@@ -487,7 +517,12 @@ static void say_done(const struct change_report *r, struct cli *cli)
         cli_say(cli, "%d offset%s deleted", r->deleted, r->deleted == 1 ? " is" : "s are");
     }
     for (int i = 0; i < r->undos && i < CHANGE_UNDOS; i++) {
-        cli_say(cli, "to undo it: %.*s", STR_ARG(r->undo[i]));
+        if (!str_is_empty(r->undo[i])) {
+            cli_say(cli, "to undo it: %.*s", STR_ARG(r->undo[i]));
+        }
+        if (!str_is_empty(r->undo_new[i])) {
+            cli_say(cli, "%s: %.*s", str_is_empty(r->undo[i]) ? "to undo it" : "and of what had no offset before", STR_ARG(r->undo_new[i]));
+        }
     }
     if (r->undos > CHANGE_UNDOS) {
         cli_say(cli, "and likewise for %d other groups (--json says how)", r->undos - CHANGE_UNDOS);

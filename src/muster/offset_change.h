@@ -28,8 +28,9 @@ struct offset_changes {
     struct str group;
     struct offset_change *v; /* in order of topic and partition once offset_changes_sort() was called */
     int count, cap;
-    int fenced;      /* members that were removed */
-    struct str undo; /* the command that takes back what was done; empty: none */
+    int fenced;          /* members that were removed */
+    struct str undo;     /* the command that takes back what was done; empty: none */
+    struct str undo_new; /* the same of what had no offset before */
 };
 
 struct change_how {
@@ -50,7 +51,9 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
 /* Whether the group's coordinator takes AlterGroupOffsets. 0, or as client calls. */
 int offsets_change_is_whole(struct cli *cli, struct client *client, struct str group, bool *ret);
 
-/* Where the group's log is before a change, and, with that, the command that brings back what the change replaced; null: it replaced nothing. Not for Apache Kafka. */
+/* Where the group's log is before a change, and, with that, the command that brings back what the change replaced; null: it replaced nothing. Not for Apache Kafka.
+ * The others: the one that deletes what had no offset before (null: nothing, or more than a command line holds), a group that was made, and the one that makes a
+ * group again that was deleted. */
 struct offset_undo {
     int64_t index;   /* of the group's shard; 0: not known */
     int64_t wall_ms; /* this machine's clock */
@@ -58,6 +61,10 @@ struct offset_undo {
 };
 struct offset_undo offset_undo_note(struct cli *cli, struct client *client, struct str group);
 struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, const struct offset_changes *changes);
+struct str offset_undo_new(struct cli *cli, const struct offset_changes *changes);
+struct str offset_undo_made(struct cli *cli, struct str group);
+struct str offset_undo_deleted(struct cli *cli, const struct offset_undo *undo, struct str group);
+struct str offset_undo_renamed(struct cli *cli, struct str from, struct str to);
 
 /* Whether the value of a --topic names the partition: TOPIC, or TOPIC:0,1. *ret_bad is set when it is neither. */
 bool offset_named(const char *value, struct str topic, int32_t partition, bool *ret_bad);
@@ -72,7 +79,7 @@ struct change_report {
     json_t *groups;
     int set, deleted; /* what was done */
     int undos;        /* how it is undone */
-    struct str undo[CHANGE_UNDOS];
+    struct str undo[CHANGE_UNDOS], undo_new[CHANGE_UNDOS];
 };
 void change_report_init(struct change_report *r, struct cli *cli);
 void change_report_add(struct change_report *r, struct cli *cli, const struct offset_changes *changes, bool done);

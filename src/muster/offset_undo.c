@@ -43,21 +43,41 @@ static bool comes_back(const struct offset_change *o)
     return o->before >= 0 && o->before != o->after;
 }
 
-/* " --topic T:0,1" for each topic of which something comes back; nothing, which is all topics, where they are too many for a command line. */
-static struct str topics_of(const struct offset_changes *changes, struct arena *arena)
+static bool is_new(const struct offset_change *o)
+{
+    return o->before < 0 && o->after >= 0;
+}
+
+static bool any_of(const struct offset_changes *changes, bool (*which)(const struct offset_change *o))
+{
+    for (int i = 0; i < changes->count; i++) {
+        if (which(&changes->v[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* " --topic T:0,1" for each topic of which there are some; a topic alone, which is all of it, where they are too many for a command line, and nothing, which is all topics.
+ * Those cut short are *ret_whole false. */
+static struct str topics_of(const struct offset_changes *changes, bool (*which)(const struct offset_change *o), struct arena *arena,
+                            bool *ret_whole)
 {
     struct str words = STR("");
     int topics = 0;
+    *ret_whole = true;
     for (int i = 0, end; i < changes->count; i = end) {
         const struct str topic = changes->v[i].topic;
         struct str partitions = STR("");
         int count = 0;
         for (end = i; end < changes->count && str_eq(changes->v[end].topic, topic); end++) {
-            if (comes_back(&changes->v[end]) && ++count <= PARTITIONS_MOST) {
+            if (which(&changes->v[end]) && ++count <= PARTITIONS_MOST) {
                 partitions = arena_printf(arena, "%.*s%s%" PRId32, STR_ARG(partitions), count > 1 ? "," : ":", changes->v[end].partition);
             }
         }
+        *ret_whole = *ret_whole && count <= PARTITIONS_MOST;
         if (count > 0 && ++topics > TOPICS_MOST) {
+            *ret_whole = false;
             return STR("");
         }
         if (count > 0) {
@@ -97,23 +117,61 @@ static const char *given(const struct cli *cli, const char *name, struct arena *
     return arena_printf(arena, " --%s %.*s", name, STR_ARG(word(str_of(value), arena))).ptr;
 }
 
+/* "muster VERB GROUP OPTIONS --execute", with the cluster that this command line names; deleting groups has no plan. */
+static struct str command(struct cli *cli, const char *verb, struct str name, struct str options)
+{
+    struct arena *arena = &cli->arena;
+    struct str group = word(name, arena);
+    bool dash = name.len > 0 && name.ptr[0] == '-'; /* it would be taken for an option */
+    return arena_printf(arena, "muster %s%s%.*s%.*s%s%s%s%s%s%.*s", verb, dash ? "" : " ", STR_ARG(dash ? STR("") : group),
+                        STR_ARG(options), given(cli, "bootstrap", arena), given(cli, "bootstrap-server", arena),
+                        given(cli, "cluster", arena), strcmp(verb, "groups delete") == 0 ? "" : " --execute", dash ? " -- " : "",
+                        STR_ARG(dash ? group : STR("")));
+}
+
+static struct str place_of(struct cli *cli, const struct offset_undo *undo)
+{
+    return undo->index > 0 ? arena_printf(&cli->arena, " --to-index %" PRId64, undo->index)
+                           : arena_printf(&cli->arena, " --to-time %.*s", STR_ARG(out_time(undo->wall_ms, &cli->arena)));
+}
+
 struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, const struct offset_changes *changes)
 {
     struct arena *arena = &cli->arena;
-    bool any = false;
-    for (int i = 0; i < changes->count; i++) {
-        any = any || comes_back(&changes->v[i]);
-    }
-    if (!any) {
+    bool whole;
+    if (!any_of(changes, comes_back)) {
         return STR_NULL;
     }
-    struct str where = undo->index > 0 ? arena_printf(arena, "--to-index %" PRId64, undo->index)
-                                       : arena_printf(arena, "--to-time %.*s", STR_ARG(out_time(undo->wall_ms, arena)));
-    struct str group = word(changes->group, arena);
-    const char *fence = undo->fence || cli_flag(cli, "fence") ? " --fence" : "";
-    bool dash = changes->group.len > 0 && changes->group.ptr[0] == '-'; /* it would be taken for an option */
-    return arena_printf(arena, "muster offsets reset%s%.*s%.*s %.*s%s%s%s%s%s --execute%s%.*s", dash ? "" : " ",
-                        STR_ARG(dash ? STR("") : group), STR_ARG(topics_of(changes, arena)), STR_ARG(where), fence,
-                        given(cli, "force", arena), given(cli, "bootstrap", arena), given(cli, "bootstrap-server", arena),
-                        given(cli, "cluster", arena), dash ? " -- " : "", STR_ARG(dash ? group : STR("")));
+    struct str topics = topics_of(changes, comes_back, arena, &whole);
+    return command(cli, "offsets reset", changes->group,
+                   arena_printf(arena, "%.*s%.*s%s%s", STR_ARG(topics), STR_ARG(place_of(cli, undo)),
+                                undo->fence || cli_flag(cli, "fence") ? " --fence" : "", given(cli, "force", arena)));
+}
+
+struct str offset_undo_new(struct cli *cli, const struct offset_changes *changes)
+{
+    struct arena *arena = &cli->arena;
+    bool whole;
+    struct str topics = topics_of(changes, is_new, arena, &whole);
+    return !whole || topics.len == 0
+               ? STR_NULL
+               : command(cli, "offsets delete", changes->group,
+                         arena_printf(arena, "%.*s%s%s", STR_ARG(topics), given(cli, "fence", arena), given(cli, "force", arena)));
+}
+
+struct str offset_undo_made(struct cli *cli, struct str group)
+{
+    return command(cli, "groups delete", group, str_of(given(cli, "force", &cli->arena)));
+}
+
+struct str offset_undo_deleted(struct cli *cli, const struct offset_undo *undo, struct str group)
+{
+    return command(cli, "offsets pre-create", group, place_of(cli, undo));
+}
+
+struct str offset_undo_renamed(struct cli *cli, struct str from, struct str to)
+{
+    bool dash = (from.len > 0 && from.ptr[0] == '-') || (to.len > 0 && to.ptr[0] == '-'); /* which of the two is behind "--"? */
+    struct str back = word(from, &cli->arena);
+    return dash ? STR_NULL : command(cli, "offsets rename", to, arena_printf(&cli->arena, " %.*s", STR_ARG(back)));
 }

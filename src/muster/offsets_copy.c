@@ -56,6 +56,9 @@ static int copy(struct cli *cli, struct client *client, struct offset_changes *c
 {
     struct change_report report;
     int code = offsets_change(cli, client, changes, how);
+    if (code == CLI_OK && how->create == CREATE_MUST && !str_is_empty(changes->undo)) { /* the old group is deleted next */
+        changes->undo = offset_undo_renamed(cli, str_of(cli->operands[0]), changes->group);
+    }
     if (code == CLI_OK) {
         change_report_init(&report, cli);
         change_report_add(&report, cli, changes, !how->validate_only);
@@ -110,7 +113,9 @@ const struct cli_command command_offsets_copy = {
     .summary = "Gives another group the offsets of a group.",
     .details =
         "Leader epochs and metadata as well. The other group is made when it does not exist; what it has committed of other partitions\n"
-        "stays. Shows what would be done and does nothing, unless --execute is given.",
+        "stays. Shows what would be done and does nothing, unless --execute is given; then it says how to undo it: what was replaced "
+        "comes\n"
+        "back out of the log, what had no offset before is deleted, and so is a group that was made.",
     .options = copy_options,
     .option_count = COUNT_OF(copy_options),
     .run = run_copy};
@@ -180,7 +185,7 @@ const struct cli_command command_offsets_rename = {
     .summary = "Moves the offsets of a group without members to a new group, and deletes the old one.",
     .details =
         "The new group must not exist. The old one is deleted when the new one has its offsets; should that fail, both exist and the\n"
-        "exit code is 1. Shows what would be done and does nothing, unless --execute is given.",
+        "exit code is 1. Shows what would be done and does nothing, unless --execute is given; then it says how to undo it.",
     .options = rename_options,
     .option_count = COUNT_OF(rename_options),
     .run = run_rename};

@@ -399,7 +399,8 @@ const struct cli_command command_offsets_import = {
         "Files are those of `muster offsets export`, CSV or JSON; '-' is standard input. From Kafka come the offsets of classic, consumer\n"
         "and streams groups alike; their members come by themselves when they are pointed here, and say then which protocol the group\n"
         "speaks. Each group is taken as a whole or not at all. Stop the groups there first: what they commit later is not taken.\n"
-        "Into Apache Kafka it works, too (--bootstrap). Shows what would be done and does nothing, unless --execute is given.\n"
+        "Into Apache Kafka it works, too (--bootstrap). Shows what would be done and does nothing, unless --execute is given;\n"
+        "then it says how to undo it, group by group.\n"
         "    muster offsets import --from-kafka old-kafka:9092 --create-topics --execute",
     .options = import_options,
     .option_count = COUNT_OF(import_options),

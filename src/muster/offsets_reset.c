@@ -299,11 +299,12 @@ static int plan_one(struct reset *r, const struct offset_view *place, const stru
 static const char *why_nothing(struct reset *r, struct str group)
 {
     if (r->how.create == CREATE_NO && group_missing(&r->client, group, &r->cli->arena)) {
-        return arena_printf(&r->cli->arena, "there is no such group%s", group_meant(&r->client, group, &r->cli->arena)).ptr;
+        return "there is no such group ('muster offsets pre-create' makes one)";
     }
-    return r->restores            ? "there is nothing to reset: at that time it had no offsets"
-           : r->goal == FROM_FILE ? "there is nothing to reset: the file has no offset of it"
-                                  : "there is nothing to reset: it has committed nothing of these topics";
+    return r->restores && r->how.create == CREATE_MUST ? "there is nothing to make it with: at that time it had no offsets"
+           : r->restores                               ? "there is nothing to reset: at that time it had no offsets"
+           : r->goal == FROM_FILE                      ? "there is nothing to reset: the file has no offset of it"
+                                                       : "there is nothing to reset: it has committed nothing of these topics";
 }
 
 /* One line for all partitions. */
@@ -589,9 +590,7 @@ const struct cli_command command_offsets_reset = {
         "where they are and commit that. With --fence they are removed in the same step in which the offsets are set; they join again\n"
         "by themselves and begin at the new offsets, and whatever they commit of before is refused. That needs a cluster of muster.\n"
         "CURRENT-OFFSET is what was replaced; --to-time and --to-index bring it back, as long as the log is kept: what --execute says at\n"
-        "its end is the command that does it. What the group has "
-        "committed\n"
-        "only since then stays.\n"
+        "its end is the command that does it, and the one that deletes what had no offset before.\n"
         "New offsets beyond the end of a partition or before its beginning become the end or the beginning, except those of --to-current,\n"
         "--to-index and --to-time. In a cluster of muster the end is what `muster topics set-end` has set; where nobody has set one (it "
         "is\n"
@@ -612,6 +611,10 @@ static const struct cli_option pre_create_options[] = {
     {"to-datetime", "TIME", "at the first record from TIME on, of Apache Kafka: YYYY-MM-DDTHH:mm:SS.sss, or with a zone (Z, +01:00)"},
     {"by-duration", "DURATION", "at the first record from that long ago on, of Apache Kafka: PnDTnHnMnS"},
     {"from-file", "FILE", "at what a file of `muster offsets export` says"},
+    {"to-index", "INDEX", "at what a group of that name had as of that entry of its shard's log, before it was deleted"},
+    {"to-time", "TIME", "at what it had then: 2026-11-30T20:15:00Z, or 15m, 6h, 2d ago"},
+    {"data", "DIR", "with those two: from the data folder of a node, or a copy of one (default: through a live node)"},
+    OPTION_NODE,
     {"execute", NULL, "does it; otherwise the plan is shown"},
     {"dry-run", NULL, "only shows the plan, as without --execute"},
 };
@@ -619,6 +622,7 @@ static const struct cli_option pre_create_options[] = {
 const struct cli_command command_offsets_pre_create = {
     .noun = "offsets",
     .verb = "pre-create",
+    .both = true,
     .operands = "[GROUP...]",
     .max_operands = -1,
     .named_by = {"group"},
@@ -627,8 +631,9 @@ const struct cli_command command_offsets_pre_create = {
         "For members that have yet to come: they begin there, whatever their auto.offset.reset says. A group that exists is refused. The\n"
         "first member decides which protocol the group speaks. Offsets beyond the end of a partition become the end, except where a "
         "cluster\n"
-        "of muster has no end set (`muster topics set-end`). A group that exists is changed by `muster offsets reset`. Shows what would be "
-        "done and does nothing, unless --execute is given.",
+        "of muster has no end set (`muster topics set-end`). A group that exists is changed by `muster offsets reset`.\n"
+        "A group that was deleted comes back with its offsets by --to-index or --to-time, all of them or those of --topic, as long as the\n"
+        "log is kept: 'muster groups delete' says the command. Shows what would be done and does nothing, unless --execute is given.",
     .options = pre_create_options,
     .option_count = COUNT_OF(pre_create_options),
     .run = run_pre_create};

@@ -22,7 +22,8 @@ static int refused(struct cli *cli, struct client *c, struct str group, int16_t 
 {
     return cli_fail(cli, CLI_FAILED, "group %.*s: %s%s", STR_ARG(out_quoted(group, &cli->arena)),
                     kafka_error_text(error, message, &cli->arena),
-                    error == KAFKA_GROUP_ID_NOT_FOUND ? group_meant(c, group, &cli->arena) : "");
+                    error == KAFKA_GROUP_ID_NOT_FOUND && strcmp(cli->command->verb, "initialize") != 0 ? group_meant(c, group, &cli->arena)
+                                                                                                       : "");
 }
 
 /* ---- describe ---- */

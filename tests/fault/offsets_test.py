@@ -122,6 +122,35 @@ def the_past(cli, client, cluster):
         cli("offsets", "reset", "lost", *where, "--execute")
         check_equal(cli.offsets("lost"), before if "--topic" not in where else {**before, ("orders", 1): 100}, f"back by {where}")
     say("offsets brought back out of the log, by time and by index")
+    before = cli.offsets("lost")
+    for more, expected in (((), before), (("--topic", "orders:0"), {("orders", 0): before["orders", 0]})):
+        _, err = cli("groups", "delete", "lost")
+        _, said = cli("offsets", "reset", "lost", "--topic", "orders", "--to-latest", "--execute", code=1)
+        check("pre-create" in said and "did you mean" not in said, said)
+        undo = err.split("to undo it: ")[1].split()[1:]
+        check_equal(undo[:3], ["offsets", "pre-create", "lost"], err)
+        cli(*undo[:-1], *more)
+        cli("groups", "describe", "lost", code=1)
+        cli(*undo, *more)
+        check_equal(cli.offsets("lost"), expected, f"after {undo} {more}")
+        cli(*undo, *more, code=1)
+    cli("offsets", "copy", "lost", "g", "--execute")
+    had = cli.offsets("g")
+    cli("offsets", "delete", "g", "--topic", "orders:0", "--execute")
+    some = cli.offsets("g")
+    _, err = cli("offsets", "reset", "g", "--topic", "orders", "--to-offset", 77, "--execute")
+    for line in err.splitlines():
+        if ": muster " in line:
+            cli(*line.split(": muster ")[1].split())
+    check_equal((cli.offsets("g"), some == had), (some, False), f"after all of {err}")
+    _, err = cli("offsets", "copy", "g", "fresh", "--execute")
+    cli(*err.split("to undo it: ")[1].split()[1:])
+    cli("groups", "describe", "fresh", code=1)
+    _, err = cli("offsets", "rename", "g", "fresh", "--execute")
+    cli(*err.split("to undo it: ")[1].splitlines()[0].split()[1:])
+    check_equal(cli.offsets("g"), some, err)
+    cli("groups", "describe", "fresh", code=1)
+    say("a deleted group came back with its offsets; what was new is deleted again, who was renamed is renamed back")
 
 
 def deletions(cli, client):

@@ -259,7 +259,7 @@ static void resetting_nothing_says_why(void **state)
 {
     (void)state;
     assert_run(run_cli("offsets", "reset", "none", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
-               "group 'none': there is no such group\n");
+               "group 'none': there is no such group ('muster offsets pre-create' makes one)\n");
     assert_run(run_cli("offsets", "reset", "g", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
                "group 'g': there is nothing to reset: it has committed nothing of these topics");
 }
@@ -435,7 +435,7 @@ static void a_group_of_a_close_name_is_named(void **state)
     f->more = list_close;
     assert_run(run_cli("groups", "describe", "none", NULL), CLI_FAILED, NULL, "; did you mean 'nome'?\n");
     assert_run(run_cli("offsets", "reset", "none", "--all-topics", "--to-latest", NULL), CLI_FAILED, NULL,
-               "group 'none': there is no such group; did you mean 'nome'?\n");
+               "group 'none': there is no such group ('muster offsets pre-create' makes one)\n");
     f->more_keys = streams;
     f->more_count = COUNT_OF(streams);
     f->more = list_close_streams;
@@ -448,7 +448,7 @@ static void a_group_of_a_close_name_is_named(void **state)
     f->more = list_close;
     f->kafka = true;
     assert_run(run_cli("offsets", "reset", "none", "--topic", "orders:0", "--to-latest", NULL), CLI_FAILED, NULL,
-               "GROUP_ID_NOT_FOUND: there is no such group; did you mean 'nome'?\n");
+               "GROUP_ID_NOT_FOUND: there is no such group ('muster offsets pre-create' makes one)\n");
     assert_run(run_cli("offsets", "pre-create", "nome", "--topic", "orders:0", "--to-latest", NULL), CLI_FAILED, NULL,
                "group 'nome': it exists ('muster offsets reset' changes it)\n");
 }
@@ -623,7 +623,7 @@ static void what_was_deleted_beside_members_is_undone_with_a_fence(void **state)
 
 static const void *fences(struct fake *f, int16_t key, const void *request)
 {
-    const void *answer = deletes(f, key, request);
+    const void *answer = ends_and_changes(f, key, request);
     if (key == API_KEY_ALTER_GROUP_OFFSETS) {
         const struct alter_group_offsets_request *alter = request;
         struct alter_group_offsets_response *r = (struct alter_group_offsets_response *)(uintptr_t)answer;
@@ -653,6 +653,92 @@ static void who_was_removed_is_said_to_come_back_where_it_does(void **state)
                "group 'behind': 2 members were removed; they join again by themselves, and begin where their auto.offset.reset says\n");
     assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK, NULL,
                "group 'old': 2 members were removed; they join again by themselves, and go on from the new offsets\n");
+}
+
+/* Partition 0 had an offset before, the others none. */
+static const void *sets_new(struct fake *f, int16_t key, const void *request)
+{
+    const void *answer = ends_and_changes(f, key, request);
+    if (key == API_KEY_ALTER_GROUP_OFFSETS) {
+        struct alter_group_offsets_response *r = (struct alter_group_offsets_response *)(uintptr_t)answer;
+        for (int32_t i = 0; i < r->topics.v[0].partitions.len; i++) {
+            altered *p = &r->topics.v[0].partitions.v[i];
+            p->before = p->partition_index == 0 ? 10 : -1;
+        }
+    }
+    return answer;
+}
+
+static void what_had_no_offset_before_is_undone_too(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
+    struct fake *f = *state;
+    f->more = sets_new;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0,1", "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
+               "to undo it: muster offsets reset old --topic orders:0 --to-index 5 --execute\n"
+               "muster: and of what had no offset before: muster offsets delete old --topic orders:1 --execute\n");
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:1", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK, NULL,
+               "to undo it: muster offsets delete old --topic orders:1 --fence --execute\n");
+    assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0,1", "--to-offset", "3", "--execute", "--json", NULL), CLI_OK,
+               "\"undoNew\": \"muster offsets delete old --topic orders:1 --execute\"", "");
+    assert_run(run_cli("offsets", "copy", "behind", "none", "--execute", NULL), CLI_OK, NULL, "to undo it: muster groups delete none\n");
+    assert_run(run_cli("offsets", "pre-create", "made", "--topic", "orders:1", "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
+               "to undo it: muster groups delete made\n");
+}
+
+/* More than a command line holds would have to name what had offsets before. */
+static void what_is_too_much_for_a_command_line_is_not_deleted_whole(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    struct fake *f = *state;
+    char topic[400] = "wide:1";
+    f->more = sets_new;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    for (int i = 2; i <= 50; i++) {
+        snprintf(topic + strlen(topic), sizeof(topic) - strlen(topic), ",%d", i);
+    }
+    assert_run(run_cli("offsets", "reset", "old", "--topic", topic, "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
+               ",49,50 --execute\n");
+    snprintf(topic + strlen(topic), sizeof(topic) - strlen(topic), ",51");
+    struct run r = run_cli("offsets", "reset", "old", "--topic", topic, "--to-offset", "3", "--execute", NULL);
+    assert_null(strstr(r.err, "undo it"));
+    assert_run(r, CLI_OK, NULL, "51 offsets are set\n");
+}
+
+static const void *deletes_group(struct fake *f, int16_t key, const void *request)
+{
+    if (key == API_KEY_DELETE_GROUPS) {
+        struct delete_groups_response *r = ARENA_NEW(&f->arena, struct delete_groups_response, 1);
+        wire_init(&wire_delete_groups_response, r);
+        r->results.v = ARENA_NEW(&f->arena, struct delete_groups_response_deletable_group_result, 1);
+        r->results.len = 1;
+        r->results.v[0].group_id = ((const struct delete_groups_request *)request)->groups_names.v[0];
+        r->results.v[0].error_code = str_eq(r->results.v[0].group_id, STR("none")) ? 69 : 0;
+        return r;
+    }
+    return list_close(f, key, request);
+}
+
+static void a_deleted_group_says_how_it_comes_back(void **state)
+{
+    static const int16_t keys[] = {API_KEY_DELETE_GROUPS};
+    struct fake *f = *state;
+    f->more = deletes_group;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    assert_run(run_cli("groups", "delete", "behind", NULL), CLI_OK, "behind  deleted",
+               "to undo it: muster offsets pre-create behind --to-time ");
+    assert_run(run_cli("groups", "delete", "behind", "--json", NULL), CLI_OK, "\"undo\": \"muster offsets pre-create behind --to-time ",
+               "");
+    struct run r = run_cli("groups", "delete", "old", NULL);
+    assert_string_equal(r.err, "");
+    run_fini(&r);
+    r = run_cli("groups", "delete", "none", NULL);
+    assert_string_equal(r.err, "muster: group 'none': GROUP_ID_NOT_FOUND: there is no such group\n");
+    run_fini(&r);
 }
 
 /* Names of groups are what clients say: the command is not to do anything else when a shell takes it. */
@@ -705,6 +791,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_done_says_how_it_is_undone, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_was_deleted_beside_members_is_undone_with_a_fence, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(who_was_removed_is_said_to_come_back_where_it_does, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_had_no_offset_before_is_undone_too, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_is_too_much_for_a_command_line_is_not_deleted_whole, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(a_deleted_group_says_how_it_comes_back, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(the_command_that_undoes_is_one_for_a_shell, fake_setup, fake_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
