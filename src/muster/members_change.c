@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { KIND_ADD = 1, KIND_PROMOTE = 2, KIND_REMOVE = 3, KIND_REPLACE = 4 };
+enum { KAFKA_REASSIGNMENT_IN_PROGRESS = 60 };
 enum { CHANGE_UNDER_WAY = 0, CHANGE_DONE = 1 };
 enum { ANSWER_MS = 1000, WAIT_SECONDS = 300, WAIT_MOST_SECONDS = 86400, LOOK_EVERY_ATTEMPT = 4 };
 
@@ -109,6 +110,17 @@ static int16_t change_error(const void *response)
     return ((const struct change_member_response *)response)->error_code;
 }
 
+/* How the change that stands in the way is ended: that is for additions alone, since it takes the node out. */
+static const char *in_the_way(struct cli *cli, struct client *c)
+{
+    struct members_view *view = arena_get(&cli->arena, sizeof(*view));
+    c->attempt_ms = ANSWER_MS;
+    bool told = members_fetch(c, &cli->arena, view) == 0;
+    return told && view->base->change_kind == KIND_ADD && view->base->change_state == CHANGE_UNDER_WAY
+               ? arena_printf(&cli->arena, " (muster cluster remove %" PRId32 " --force ends it)", view->base->change_node).ptr
+               : "";
+}
+
 static int begin(struct cli *cli, struct client *c, const struct change_member_request *request, int64_t *ret_change)
 {
     const void *answer;
@@ -122,7 +134,10 @@ static int begin(struct cli *cli, struct client *c, const struct change_member_r
         bool forceable = request->kind == KIND_REPLACE && !request->force && response->error_message.len > 0 &&
                          memmem(response->error_message.ptr, (size_t)response->error_message.len, "force", 5) != NULL;
         return cli_fail(cli, CLI_FAILED, "node %d: %s%s", request->node_id,
-                        kafka_error_text(response->error_code, response->error_message, &cli->arena), forceable ? " (--force)" : "");
+                        kafka_error_text(response->error_code, response->error_message, &cli->arena),
+                        forceable                                                ? " (--force)"
+                        : response->error_code == KAFKA_REASSIGNMENT_IN_PROGRESS ? in_the_way(cli, c)
+                                                                                 : "");
     }
     *ret_change = response->change_id;
     return CLI_OK;
@@ -217,10 +232,20 @@ const struct cli_command command_cluster_add = {
     .min_operands = 1,
     .max_operands = 1,
     .summary = "Takes a node into the cluster: as a learner first, as a voter when it has caught up.",
-    .details = "The node has to run on an empty folder, with the id and the peer listener that are given here and the cluster's "
-               "muster.shards. One\n"
-               "change is under way at a time; it goes on without this command, whoever leads. A node that does not come within\n"
-               "muster.membership.join.timeout.ms is given up (exit code 1).",
+    .details =
+        "The node has to run on an empty folder, with the id and the peer listener that are given here and the cluster's "
+        "muster.shards. One\n"
+        "change is under way at a time; it goes on without this command, whoever leads. A node that does not come within\n"
+        "muster.membership.join.timeout.ms (60000) is given up (exit code 1).\n"
+        "The node's file lists all nodes and itself in muster.peers. Those of the other nodes need no change before they are started\n"
+        "again: who belongs to the cluster is in their folders, and their logs say that the file is older.\n"
+        "    node.id=4\n"
+        "    muster.data.dir=data-4\n"
+        "    muster.peers=1@10.0.0.1:9093,2@10.0.0.2:9093,3@10.0.0.3:9093,4@10.0.0.4:9093\n"
+        "    muster.peer.listener=10.0.0.4:9093\n"
+        "    listeners=PLAINTEXT://10.0.0.4:9092\n"
+        "It is started there by 'musterd --config FILE'; then, anywhere:\n"
+        "    muster cluster add 4@10.0.0.4:9093",
     .options = add_options,
     .option_count = COUNT_OF(add_options),
     .run = run_add};

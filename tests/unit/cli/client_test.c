@@ -387,9 +387,53 @@ static void a_live_log_is_read_to_its_end(void **state)
     run_fini(&r);
 }
 
+/* A change of node 4 stands in the way of every other. */
+static const void *changing(struct fake *f, int16_t key, const void *request)
+{
+    (void)request;
+    if (key == API_KEY_CHANGE_MEMBER) {
+        struct change_member_response *r = ARENA_NEW(&f->arena, struct change_member_response, 1);
+        wire_init(&wire_change_member_response, r);
+        r->error_code = 60;
+        r->error_message = STR("Another change is under way.");
+        return r;
+    }
+    if (key != API_KEY_CLUSTER_MEMBERS) {
+        return NULL;
+    }
+    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
+    wire_init(&wire_cluster_members_response, r);
+    r->node_id = NODE_ID;
+    r->change_id = 3;
+    r->change_kind = *(int8_t *)f->more_state;
+    r->change_node = 4;
+    return r;
+}
+
+static void an_addition_in_the_way_says_how_it_is_ended(void **state)
+{
+    static const int16_t keys[] = {API_KEY_CHANGE_MEMBER, API_KEY_CLUSTER_MEMBERS};
+    struct fake *f = *state;
+    int8_t kind = 1;
+    f->more = changing;
+    f->more_keys = keys;
+    f->more_count = COUNT_OF(keys);
+    f->more_state = &kind;
+    struct run r = run_cli("cluster", "remove", "2", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_non_null(strstr(r.err, "Another change is under way. (muster cluster remove 4 --force ends it)\n"));
+    run_fini(&r);
+    kind = 4;
+    r = run_cli("cluster", "remove", "2", NULL);
+    assert_int_equal(r.code, CLI_FAILED);
+    assert_null(strstr(r.err, "--force"));
+    run_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_addition_in_the_way_says_how_it_is_ended, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_coordinator_is_waited_for, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, fake_setup, fake_teardown),
