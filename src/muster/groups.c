@@ -88,7 +88,9 @@ const struct cli_command command_groups_list = {
     .watchable = true,
     .summary = "Lists the groups of the cluster.",
     .options = list_options,
-    .details = "Every node is asked for the groups it coordinates. A node that does not answer is named on standard error.",
+    .details =
+        "Every node is asked for the groups it coordinates. A node that does not answer is named on standard error. A group that is\n"
+        "protected and not there yet is not among those of --protected: 'muster configs list groups GROUP' tells of it.",
     .option_count = COUNT_OF(list_options),
     .run = run_list};
 

@@ -86,6 +86,8 @@ const struct cli_command command_log_dump = {
     .operands = "",
     .summary = "Shows the records of the log, each with the request that caused it.",
     .details =
+        "Commits carry no member id in the log, only the client's id and host: --member does not find them, 'muster log grep' does by\n"
+        "those.\n"
         "From a data folder (--data) or from a live node (--bootstrap, the first that answers). One line for each record; with --json one\n"
         "JSON object a line; with --format kafka as 'kafka-dump-log --offsets-decoder' prints them: the offset is the entry's index. SIZE "
         "is\n"
@@ -136,7 +138,9 @@ const struct cli_command command_log_grep = {
     .summary = "Shows the records whose line in 'log dump' matches a pattern.",
     .details =
         "PATTERN is an extended regular expression, as for 'grep -E'. It is looked for in what stands from RULE on: the rule, the record\n"
-        "with its fields, the request, its client and the client's reason; with --json and --format kafka too. Exit code 1: no match.",
+        "with its fields, the request, its client and the client's reason; with --json and --format kafka too. Exit code 1: no match.\n"
+        "Commits carry no member id in the log, only the client's id and host: look for those.\n"
+        "    muster log grep ' my-client /10.0.0.9' --type OffsetCommit",
     .options = grep_options,
     .option_count = COUNT_OF(grep_options),
     .run = run_grep};
