@@ -299,8 +299,9 @@ static bool check_operands(const struct cli *cli)
     if (c->max_operands >= 0 && cli->operand_count > c->max_operands) {
         const char *extra = cli->operands[c->max_operands];
         bool group = c->max_operands == 0 && find_option(c->options, c->option_count, "group", strlen("group")) != NULL;
-        cli_say(cli, "'%s' is too much: muster %s %s %s%s%s", extra, c->noun, c->verb, c->operands, group ? "--group " : "",
-                group ? extra : "");
+        cli_say(cli, "'%s' is too much: muster %s %s %s%s%s%s", extra, c->noun, c->verb, c->operands, group ? "--group " : "",
+                group ? extra : "",
+                strcmp(c->noun, "config") == 0 ? "is about clusters by name; muster configs list topics|brokers|groups NAME" : "");
         return false;
     }
     return true;
@@ -411,6 +412,10 @@ static int say_unknown(struct cli *cli, const char *noun, const char *word)
         fputc('\n', cli->err);
         help_overview(cli->err, cli->commands, cli->command_count, noun);
         return CLI_USAGE;
+    }
+    const char *instead = kafka_verb_instead(noun, word);
+    if (instead != NULL) {
+        return cli_fail(cli, CLI_USAGE, "there is no '%s %s': muster %s (muster %s --help)", noun, word, instead, instead);
     }
     closest_init(&c, str_of(word), 1 + (int)strlen(word) / 4);
     for (size_t i = 0; i < cli->command_count; i++) {

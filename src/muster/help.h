@@ -21,6 +21,7 @@ struct cli_left_out {
 extern const struct cli_left_out cli_left_out[];
 extern const size_t cli_left_out_count;
 const char *kafka_option_instead(const char *noun, struct str name); /* NULL: it is none of them */
+const char *kafka_verb_instead(const char *noun, const char *verb);  /* "NOUN VERB" of the command that is meant; NULL: none is known */
 
 void help_command(FILE *to, const struct cli_command *command);
 void help_overview(FILE *to, const struct cli_command *const *commands, size_t count, const char *noun); /* noun NULL: all */

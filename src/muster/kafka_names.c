@@ -61,3 +61,24 @@ const char *kafka_option_instead(const char *noun, struct str name)
     }
     return NULL;
 }
+
+/* Verbs that are looked for where they are not. */
+const char *kafka_verb_instead(const char *noun, const char *verb)
+{
+    static const struct {
+        const char *noun, *verb, *instead;
+    } verbs[] = {
+        {"groups", "reset-offsets", "offsets reset"},
+        {"groups", "delete-offsets", "offsets delete"},
+        {"groups", "lag", "groups describe"},
+        {"config", "set", "configs set"},
+        {"config", "get", "configs get"},
+        {"config", "unset", "configs unset"},
+    };
+    for (size_t i = 0; i < COUNT_OF(verbs) && noun != NULL; i++) {
+        if (strcmp(verbs[i].noun, noun) == 0 && strcmp(verbs[i].verb, verb) == 0) {
+            return verbs[i].instead;
+        }
+    }
+    return NULL;
+}

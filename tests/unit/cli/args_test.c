@@ -239,6 +239,13 @@ static void help_is_where_it_is_asked_for(void **state)
 static void commands_check_their_words(void **state)
 {
     (void)state;
+    assert_usage(run_cli("groups", "reset-offsets", "g", NULL),
+                 "there is no 'groups reset-offsets': muster offsets reset (muster offsets reset --help)");
+    assert_usage(run_cli("groups", "lag", "g", NULL), "there is no 'groups lag': muster groups describe (");
+    assert_usage(run_cli("config", "set", "topics", "t", "a=b", NULL), "there is no 'config set': muster configs set (");
+    assert_usage(run_cli("config", "get", NULL), "there is no 'config get': muster configs get (");
+    assert_usage(run_cli("config", "unset", NULL), "there is no 'config unset': muster configs unset (");
+    assert_usage(run_cli("config", "list", "topics", "t", NULL), "muster configs list topics|brokers|groups NAME");
     assert_usage(run_cli("groups", "describe", NULL), "something is missing: muster groups describe GROUP...");
     assert_usage(run_cli("groups", "describe", "g", "--all-groups", NULL), "--all-groups and the name of a group ('g') do not go together");
     assert_usage(run_cli("offsets", "delete", "--group", "g", "--group", "h", "--stale", NULL), "'h' is too much");
