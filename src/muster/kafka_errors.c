@@ -81,7 +81,8 @@ const char *kafka_error_name(int16_t code, struct arena *arena)
 const char *kafka_error_text(int16_t code, struct str message, struct arena *arena)
 {
     const char *name = kafka_error_name(code, arena);
-    if (!str_is_empty(message)) {
+    if (!str_is_empty(message)) { /* a sentence; hints are put behind it */
+        message.len -= message.ptr[message.len - 1] == '.';
         return arena_printf(arena, "%s: %.*s", name, STR_ARG(message)).ptr;
     }
     for (size_t i = 0; i < COUNT_OF(errors); i++) {

@@ -331,9 +331,8 @@ const struct cli_command command_offsets_delete = {
     .summary = "Deletes committed offsets of a group, such as those that make a false lag.",
     .details =
         "A topic that members read is refused, but with --fence. Of a group without members --stale takes only what is gone: nobody says\n"
-        "what it will read. Exit code 1 when there is nothing to delete. Shows what would be done and what would be refused, and does "
-        "nothing, unless "
-        "--execute is given; then it says how to undo it.",
+        "what it will read. Exit code 1 when there is nothing to delete. Shows what would be done and what would be refused, and does\n"
+        "nothing, unless --execute is given; then it says how to undo it.",
     .options = delete_options,
     .option_count = COUNT_OF(delete_options),
     .run = run_delete};

@@ -41,7 +41,7 @@ def resets(cli):
     cli("groups", "describe", "g", code=1)
     cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 40, "--execute")
     _, err = cli("offsets", "pre-create", "g", "--topic", "orders", "--to-offset", 1, "--execute", code=1)
-    check("exists. ('muster offsets reset' changes it)" in err, err)
+    check("exists ('muster offsets reset' changes it)" in err, err)
     _, err = cli("groups", "describe", "f", code=1)
     check("did you mean 'g'?" in err, err)
     for words, expected in ((("--all-topics", "--shift-by", 15), [55, 55, 55]), (("--topic", "orders:0,2", "--to-earliest"), [0, 55, 0]),
