@@ -314,6 +314,26 @@ int form_client_run(const struct form_config *config, int timeout_ms, struct uui
     return rc;
 }
 
+bool form_client_await(const struct form_config *config, int timeout_ms)
+{
+    enum { PAUSE_MS = 20 };
+    int64_t deadline_ms = now_ms() + timeout_ms;
+    for (;;) {
+        char text[RAFT_HOST_TEXT_BYTES];
+        struct uuid cluster_id;
+        bool formed = false;
+        int64_t left_ms = deadline_ms - now_ms();
+        if (left_ms <= 0) {
+            return false;
+        }
+        if (form_client_run(config, (int)left_ms, &cluster_id, &formed, text) == 0 && formed) {
+            return true;
+        }
+        const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* ---- one node into a cluster that is there ---------------------------------------------------------------------------------------- */
 
 int form_client_join(const struct store_identity *identity, uint32_t feature_level, int timeout_ms, char *text)

@@ -135,6 +135,8 @@ void form_server_close(struct form_server *s, void (*done)(void *ctx), void *ctx
  * 0, or with text naming the peer: CLOSED (not reachable), EXISTS (it belongs to a cluster), REFUSED, INVALID (configurations
  * differ), BUSY (another form is under way). */
 int  form_client_run(const struct form_config *config, int timeout_ms, struct uuid *ret_cluster_id, bool *ret_already, char *text);
+/* Behind that: until every peer answers as a node of a cluster, which it does a moment later, or the time is over (false); blocking. */
+bool form_client_await(const struct form_config *config, int timeout_ms);
 /* Gives the node of identity->node_id, found by its address among the peers, its identity in a cluster that is there; blocking, from any thread. The node must be
  * empty, or have been given the same identity before. 0, or with text: CLOSED (not reachable), EXISTS (its folder belongs to another cluster or
  * incarnation), INVALID (another node id, other shards, a program too old), REFUSED. */

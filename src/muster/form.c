@@ -97,6 +97,9 @@ static int run_form(struct cli *cli)
         return cli_fail(cli, rc == MUSTER_E_CLOSED ? CLI_UNREACHABLE : CLI_FAILED, "the cluster is not formed: %s",
                         text[0] != '\0' ? text : muster_strerror(rc));
     }
+    if (!already) {
+        (void)form_client_await(&config, (int)cli->timeout_ms);
+    }
     print_formed(cli, cluster_id, already, &config);
     return CLI_OK;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What keeps a node from starting is told in a line, with an exit status of its own: configuration, data folder, addresses, forming."""
+import contextlib
 import os
 import shutil
 import signal
@@ -119,19 +120,40 @@ def bound(taken, port):
     return True
 
 
-def unformed(test, base):
-    """A node of an empty folder serves nobody, forms nothing by itself, and ends when told to."""
-    folder = test.folder / "spare"
-    shutil.rmtree(folder, ignore_errors=True)
-    settings = spare(test, base)
-    port = test.port + 2
-    settings["muster.peers"] = ",".join(f"{n}@127.0.0.1:{port + 1 + 100 * (n - 1)}" for n in (1, 2, 3))
+@contextlib.contextmanager
+def waiting(test, settings):
+    """A node of an empty folder that waits to be formed."""
+    shutil.rmtree(test.folder / "spare", ignore_errors=True)
     path = test.folder / "alone.properties"
     path.write_text("".join(f"{k}={v}\n" for k, v in settings.items()))
     log = open(test.folder / "alone.log", "w+", encoding="utf-8")
     with log, subprocess.Popen([str(test.bin / "musterd"), "--config", str(path)], stdout=log, stderr=log, start_new_session=True) as process:
+        until("it waits to be formed", lambda: "waits_to_be_formed" in (test.folder / "alone.log").read_text(), 10)
+        yield process
+
+
+def formed_at_last(test, base):
+    """When `musterd form` is done the cluster is there: whoever comes then is not told that nobody listens."""
+    settings = spare(test, base)
+    with waiting(test, settings) as process:
         try:
-            until("it waits to be formed", lambda: "waits_to_be_formed" in (test.folder / "alone.log").read_text(), 10)
+            code, out = attempt(test, "form-one", settings, words=("form", "--config"))
+            answer = Conn(("127.0.0.1", test.port + 2), 1.0).ask("ApiVersions", 0)
+            check_equal((code, answer["ErrorCode"]), (0, 0), f"what a cluster says that has just been formed: {out}")
+            code, out = attempt(test, "form-one-again", settings, words=("form", "--config"))
+            check(code == 0 and "formed before" in out, f"form again, at once: {code} {out}")
+        finally:
+            process.kill()
+    say("what is formed answers")
+
+
+def unformed(test, base):
+    """A node of an empty folder serves nobody, forms nothing by itself, and ends when told to."""
+    settings = spare(test, base)
+    port = test.port + 2
+    settings["muster.peers"] = ",".join(f"{n}@127.0.0.1:{port + 1 + 100 * (n - 1)}" for n in (1, 2, 3))
+    with waiting(test, settings) as process:
+        try:
             try:
                 Conn(("127.0.0.1", port), 1.0).ask("ApiVersions", 0)
                 check(False, "a node that was not formed serves clients")
@@ -167,6 +189,7 @@ def run(test):
     configurations(test, base)
     folders(test, base)
     unformed(test, base)
+    formed_at_last(test, base)
     form_again(test, cluster)
     formed(test, cluster)
 
