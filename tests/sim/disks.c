@@ -15,11 +15,13 @@ static uint64_t trouble(const struct sim *sim)
     return t->crashes + t->restarts + t->pauses + t->slow_turns + t->partitions + t->slow_disks + t->memory_flips + t->diverged_found;
 }
 
+/* Who was stopped for another program is not back yet. Where two of three differ and the third lacks the log, none of them may send it a snapshot while both are
+ * there (raft's install.c): without the one with the disk the other has no majority. */
 static bool all_well(const struct sim *sim)
 {
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         const struct sim_node *n = &sim->nodes[id];
-        if (!n->alive || n->broken || n->joining || sim->now_us < n->paused_until_us || sim->now_us < n->disk_slow_until_us)
+        if (!n->alive || n->broken || n->joining || n->was_wrong || sim->now_us < n->paused_until_us || sim->now_us < n->disk_slow_until_us)
             return false;
         for (uint32_t other = 1; other <= sim->options.nodes; other++) {
             if (sim->links[id][other].cut || sim->links[id][other].reset)
@@ -33,7 +35,8 @@ static bool all_well(const struct sim *sim)
 static void others_lead(struct sim *sim, void *arg, uint64_t tag)
 {
     struct sim_node *n = arg;
-    if (n->disk_useless_since_us == 0 || sim->now_us - n->disk_useless_since_us < PATIENCE_US || trouble(sim) != tag || sim->healing)
+    if (n->disk_useless_since_us == 0 || sim->now_us - n->disk_useless_since_us < PATIENCE_US || trouble(sim) != tag || !all_well(sim) ||
+        sim->healing)
         return;
     sim->totals.disks_fled++;
     for (uint32_t shard = 0; shard < SIM_SHARDS; shard++) {

@@ -88,6 +88,8 @@ void levels_stopped(struct sim_node *n)
 
 static void change_program(struct sim *sim)
 {
+    if (sim->now_us < sim->alone_until_us && !sim->healing)
+        return;
     struct sim_node *n = &sim->nodes[1 + prng_below(&sim->random, sim->options.nodes)];
     bool mistake = n->level >= NEW && !sim->healing && sim_chance(sim, 100000);
     if (!n->alive || (n->level >= NEW && !mistake) || !(sim->healing || sim_chance(sim, 120000)))
