@@ -121,7 +121,9 @@ def compose():
         if name == "form":
             check("musterd form" in service["command"][0], "compose.yaml: form forms")
             continue
-        outside += [port.split(":")[0] for port in service["ports"]]
+        outside += [port.split(":")[-2] for port in service["ports"]]
+        check([port for port in service["ports"] if port.endswith(":9094")] == [port for port in service["ports"] if port.startswith("127.0.0.1:")],
+              f"compose.yaml: {name}'s admin port, and no other, is for this machine alone")
         check(f"{values(text)['node.id']}@{name}:9093" in values(text)["muster.peers"], f"compose.yaml: {name} is not among the peers")
         inside = values(text)["listeners"].rsplit(":", 1)[1]
         check(f"{inside}:{inside}" in service["ports"] and values(text)["advertised.listeners"].endswith(f":{inside}"), f"compose.yaml: {name}'s port")
