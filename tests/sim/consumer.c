@@ -300,6 +300,25 @@ bool consumers_idle(const struct sim *sim)
     return sim->consumers->admin.count == 0;
 }
 
+/* What the leader of its classic group knows that it wants. A static member whose place a new process has taken in a stable group is told what the old one had, and
+ * nobody assigns anew (KIP-345): if the new one wants something else, the leader does not hear of it before the next generation. */
+static uint32_t names_led(const struct crowd *crowd, const struct consumer *c)
+{
+    for (uint32_t i = 0; c->classic && c->in_classic_group && c->member.instance_id[0] != '\0' && i < crowd->count; i++) {
+        const struct consumer *leader = const_consumer_of(crowd->members[i]);
+        bool leads = leader->classic && leader->in_classic_group && leader->member.epoch == c->member.epoch;
+        const struct part *place = NULL;
+        for (int32_t k = 0; leads && k < leader->part_count; k++) {
+            if (strcmp(leader->parts[k].member_id, c->member.member_id) == 0)
+                return c->names;
+            place = leader->parts[k].is_static ? &leader->parts[k] : place; /* there is one a group */
+        }
+        if (place != NULL)
+            return place->names;
+    }
+    return c->names;
+}
+
 /* What the members of a group share, and whether each has only what it asked for. */
 static bool expected_of(struct sim *sim, struct crowd *crowd, struct unit_set *expected, char *why, size_t why_len)
 {
@@ -307,22 +326,30 @@ static bool expected_of(struct sim *sim, struct crowd *crowd, struct unit_set *e
     bool fine = true;
     for (uint32_t i = 0; i < crowd->count; i++) {
         struct consumer *c = consumer_of(crowd->members[i]);
-        struct unit_set own = {0}, has = {0};
+        struct unit_set own = {0}, has = {0}, led = {0};
+        uint32_t names = names_led(crowd, c);
         for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
             struct catalog_topic topic;
             char name[SIM_ID_MAX];
-            if (!consumer_reads(c, t) || !topic_newest(sim, consumer_topic(crowd->number, t, name), &topic))
+            bool reads = consumer_reads(c, t), assigned = names == c->names ? reads : (names >> t & 1) != 0;
+            if ((!reads && !assigned) || !topic_newest(sim, consumer_topic(crowd->number, t, name), &topic))
                 continue;
-            for (int32_t p = 0; p < topic.partitions; p++)
-                set_add(&own, unit_of(topic_number(sim, topic.id), p));
+            for (int32_t p = 0; p < topic.partitions; p++) {
+                uint32_t unit = unit_of(topic_number(sim, topic.id), p);
+                if (reads)
+                    set_add(&own, unit);
+                if (assigned)
+                    set_add(&led, unit);
+            }
         }
-        set_join(expected, &own);
+        set_join(expected, &led);
         set_copy(&has, &c->member.has.role[ACTIVE]);
         set_drop(&has, &own);
         if (has.len > 0)
             snprintf(why, why_len, "%s of %s has %s, which it does not subscribe to", c->member.name, crowd->id, set_text(&has, text));
         fine = fine && has.len == 0;
         set_free(&own);
+        set_free(&led);
         set_free(&has);
     }
     return fine;

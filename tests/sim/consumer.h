@@ -22,6 +22,8 @@ struct given { /* with which epoch a unit was given; 0: not known */
 };
 struct part { /* of an assignment that a classic leader has made */
     char member_id[SIM_ID_MAX];
+    bool is_static;
+    uint32_t names; /* that its subscription has */
     struct unit_set units;
 };
 
@@ -90,6 +92,7 @@ extern const struct protocol consumer_protocol;
 extern const struct protocol consumer_classic_eager, consumer_classic_cooperative;
 
 /* consumer_bytes.c: what the classic protocol carries */
+void topics_heard(struct sim *sim, uint32_t group); /* a consumer asks for metadata before it joins, and before it assigns */
 struct bytes subscription_bytes(const struct consumer *c, int16_t version, struct arena *arena);
 struct bytes assignment_bytes(struct sim *sim, uint32_t group, const struct unit_set *units, struct arena *arena);
 /* Of topics that are there; others are left out. names: a bit a topic of the group. */

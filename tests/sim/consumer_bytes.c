@@ -23,6 +23,13 @@ static bool number_of(struct sim *sim, uint32_t group, uint32_t topic, uint32_t 
     return known->there;
 }
 
+void topics_heard(struct sim *sim, uint32_t group)
+{
+    uint32_t number;
+    for (uint32_t t = 0; t < PLAN_TOPICS; t++)
+        (void)number_of(sim, group, t, &number);
+}
+
 static uint32_t topic_of(uint32_t group, struct str name)
 {
     uint32_t topic = 0;
@@ -89,8 +96,8 @@ struct bytes subscription_bytes(const struct consumer *c, int16_t version, struc
     buf_init(&out, 0);
     write_number(&out, 2, version);
     write_number(&out, 4, __builtin_popcount(c->names));
-    for (uint32_t t = 0, number; t < PLAN_TOPICS; t++) {
-        (void)number_of(c->member.sim, group, t, &number); /* a consumer asks for metadata before it joins */
+    topics_heard(c->member.sim, group);
+    for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
         if ((c->names >> t & 1) != 0)
             write_text(&out, consumer_topic(group, t, name));
     }

@@ -188,12 +188,15 @@ static void lead(struct consumer *c, const struct join_group_response *a)
     struct candidate v[PARTS_MAX] = {{0}};
     MUSTER_CHECK(a->members.len <= PARTS_MAX);
     c->part_count = a->members.len;
+    topics_heard(sim, group); /* a topic may have come since the last one of them joined */
     c->layout = layout_of(sim, group);
     for (int32_t i = 0; i < a->members.len; i++) {
         snprintf(c->parts[i].member_id, SIM_ID_MAX, "%.*s", STR_ARG(a->members.v[i].member_id));
         set_clear(&c->parts[i].units);
         if (!subscription_read(sim, group, a->members.v[i].metadata, &v[i].names, &v[i].owned))
             sim_fail(sim, "%s: the subscription of %s cannot be read", c->member.name, c->parts[i].member_id);
+        c->parts[i].names = v[i].names;
+        c->parts[i].is_static = !str_is_null(a->members.v[i].group_instance_id);
     }
     for (uint32_t t = 0; t < PLAN_TOPICS && c->part_count > 0; t++) {
         struct catalog_topic topic;
