@@ -51,7 +51,8 @@ static bool may_be(const struct group_op *op, enum group_cause cause)
         return is_timer(op, GROUP_TIMER_SYNC);
     case GROUP_CAUSE_REVOCATION_TIMEOUT:
         return is_timer(op, GROUP_TIMER_REVOKE);
-    case GROUP_CAUSE_SUBSCRIPTION:
+    case GROUP_CAUSE_SUBSCRIPTION: /* of a regular expression it is known when that is matched */
+        return client || (op->kind == GROUP_JOB_DONE && group_job_kind(op->job) == GROUP_JOB_RESOLVE);
     case GROUP_CAUSE_LEADER:
     case GROUP_CAUSE_REPLACED:
     case GROUP_CAUSE_MEMBER:

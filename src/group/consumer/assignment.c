@@ -341,7 +341,7 @@ bool consumer_job_prepare(struct group_job *job, const struct modern *s, const s
 
 /* ---- each member's way there ------------------------------------------------------------------------------------------------------------------ */
 
-static struct units still_read(const struct draft *t, struct units units)
+struct units consumer_still_read(const struct draft *t, const struct modern_member *m, struct units units)
 {
     const struct topics *topics = t->d->op->topics;
     struct regex_table regexes = consumer_draft_regexes(t);
@@ -351,8 +351,7 @@ static struct units still_read(const struct draft *t, struct units units)
     bool reads = false;
     for (int32_t i = 0; i < units.len; i++) {
         if (i == 0 || !str_eq(units.v[i].name, units.v[i - 1].name)) {
-            reads =
-                topics->by_id(topics->ctx, topic_of_unit(units.v[i].name), &topic) && consumer_member_reads(t->put, &regexes, topic.name);
+            reads = topics->by_id(topics->ctx, topic_of_unit(units.v[i].name), &topic) && consumer_member_reads(m, &regexes, topic.name);
         }
         if (reads) {
             unit_list_add(&list, units.v[i].name, units.v[i].partition, units.v[i].epoch);
@@ -365,7 +364,7 @@ static struct units still_read(const struct draft *t, struct units units)
 static bool drop_unread(struct draft *t, const struct holding *owned)
 {
     struct units has = t->before.assigned.kind[UNITS_ACTIVE];
-    struct units keeps = still_read(t, has);
+    struct units keeps = consumer_still_read(t, t->put, has);
     if (keeps.len == has.len) {
         return false;
     }
@@ -398,7 +397,7 @@ void consumer_draft_reconcile(struct draft *t, const struct holding *owned)
     }
     bool moves = due || t->before.state != MEMBER_STABLE || consumer_part(t)->subscription_changed;
     if (moves) {
-        target.kind[UNITS_ACTIVE] = still_read(t, target.kind[UNITS_ACTIVE]);
+        target.kind[UNITS_ACTIVE] = consumer_still_read(t, t->put, target.kind[UNITS_ACTIVE]);
     }
     draft_reconcile(t, &target, owned);
 }

@@ -40,6 +40,8 @@ void consumer_draft_assign(struct draft *t);
 /* What most members name, as it would be; else the default. */
 enum consumer_assignor consumer_draft_assignor(const struct draft *t);
 enum consumer_assignor consumer_assignor_of(const struct modern *s, const struct group_settings *settings); /* of the group as it is */
+/* Those of the units that the member reads. */
+struct units consumer_still_read(const struct draft *t, const struct modern_member *m, struct units units);
 /* The put member's next step towards what it is to have. owned NULL: it did not say what it has. */
 void consumer_draft_reconcile(struct draft *t, const struct holding *owned);
 

@@ -97,6 +97,25 @@ static struct str_array news(const struct draft *t, const struct regex_table *ma
     return all;
 }
 
+/* Who reads less by an expression that was not matched before than by the one it named then gave that up at once, while the epoch waited for the matches: what it is
+ * to have is nobody's, or will be where an assignment is on its way. NULL: there is none. */
+static const struct modern_slot *who_gave_up(const struct draft *t)
+{
+    struct regex_table known = modern_regexes(t->was, t->d->arena);
+    bool on_its_way = t->was->epoch > assignment_epoch(t->was);
+    for (int32_t i = 0; i < t->was->slot_count; i++) {
+        const struct modern_slot *slot = &t->was->slots[i];
+        const struct modern_member *m = slot->member;
+        bool matched = m != NULL && !str_is_null(m->regex) && regex_table_find(&known, m->regex) == NULL &&
+                       regex_table_find(t->regexes, m->regex) != NULL;
+        struct units target = modern_target(slot).kind[UNITS_ACTIVE];
+        if (matched && (on_its_way || consumer_still_read(t, m, target).len < target.len)) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
 /* One that came while the job ran is in no table yet. */
 static bool lacks_regex(const struct draft *t)
 {
@@ -123,9 +142,13 @@ static void take_matches(struct draft *t, const struct group_job *job)
 #endif
     struct str_array more = news(t, &job->matches);
     t->regexes = &job->matches;
+    const struct modern_slot *less = more.len > 0 ? NULL : who_gave_up(t);
     if (more.len > 0) {
         draft_bump(t, GROUP_CAUSE_TOPICS);
         history_topics(t->d, more, -1);
+    } else if (less != NULL) {
+        draft_note_subscription(t, less);
+        draft_bump(t, GROUP_CAUSE_SUBSCRIPTION);
     }
     consumer_draft_refresh(t);
     t->d->out->resolve = older || lacks_regex(t);

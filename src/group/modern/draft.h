@@ -154,6 +154,7 @@ int32_t draft_heartbeat_interval(const struct draft *t);
 
 void draft_note_joined(struct draft *t);
 void draft_note_removal(struct draft *t, const struct modern_slot *slot, enum group_cause cause);
+void draft_note_subscription(struct draft *t, const struct modern_slot *slot); /* it changed that, which did not come to light then */
 void draft_note_bump(struct draft *t, enum group_cause cause);
 void draft_note_lost(const struct draft *t);  /* what those had that are gone */
 void draft_note_phase(const struct draft *t); /* when the draft is closed */

@@ -36,6 +36,11 @@ void draft_note_removal(struct draft *t, const struct modern_slot *slot, enum gr
     note(t, cause, slot->member_id, m, timeout_ms);
 }
 
+void draft_note_subscription(struct draft *t, const struct modern_slot *slot)
+{
+    note(t, GROUP_CAUSE_SUBSCRIPTION, slot->member_id, slot->member, -1);
+}
+
 /* A member that comes or goes changes what the group reads, too: that is no cause of its own. A new topology is. */
 void draft_note_bump(struct draft *t, enum group_cause cause)
 {
