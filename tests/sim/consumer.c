@@ -283,8 +283,10 @@ void consumers_fini(struct sim *sim)
         return;
     for (uint32_t i = 0; i < SIM_CONSUMER_MEMBERS; i++) {
         struct consumer *c = &sim->consumers->consumers[i];
-        for (int k = 0; k < PARTS_MAX; k++)
+        for (int k = 0; k < PARTS_MAX; k++) {
             set_free(&c->parts[k].units);
+            set_free(&c->parts[k].gives_up);
+        }
         share_free(&c->said);
         free(c->given);
     }
@@ -300,9 +302,10 @@ bool consumers_idle(const struct sim *sim)
     return sim->consumers->admin.count == 0;
 }
 
-/* What the leader of its classic group knows that it wants. A static member whose place a new process has taken in a stable group is told what the old one had, and
- * nobody assigns anew (KIP-345): if the new one wants something else, the leader does not hear of it before the next generation. */
-static uint32_t names_led(const struct crowd *crowd, const struct consumer *c)
+/* A static member whose place a new process has taken in a stable group is told what the old one had, and nobody assigns anew (KIP-345): if the new one wants
+ * something else, the leader does not hear of it before the next generation; and what the old one was to give up, and had not yet when it died, is nobody's before
+ * that. That old one, as the leader of its classic group knows it; NULL: there is none. */
+static const struct part *replaced_by(const struct crowd *crowd, const struct consumer *c)
 {
     for (uint32_t i = 0; c->classic && c->in_classic_group && c->member.instance_id[0] != '\0' && i < crowd->count; i++) {
         const struct consumer *leader = const_consumer_of(crowd->members[i]);
@@ -310,24 +313,28 @@ static uint32_t names_led(const struct crowd *crowd, const struct consumer *c)
         const struct part *place = NULL;
         for (int32_t k = 0; leads && k < leader->part_count; k++) {
             if (strcmp(leader->parts[k].member_id, c->member.member_id) == 0)
-                return c->names;
+                return NULL;
             place = leader->parts[k].is_static ? &leader->parts[k] : place; /* there is one a group */
         }
         if (place != NULL)
-            return place->names;
+            return place;
     }
-    return c->names;
+    return NULL;
 }
 
 /* What the members of a group share, and whether each has only what it asked for. */
 static bool expected_of(struct sim *sim, struct crowd *crowd, struct unit_set *expected, char *why, size_t why_len)
 {
     char text[SET_TEXT_MAX];
+    struct unit_set nobodys = {0};
     bool fine = true;
     for (uint32_t i = 0; i < crowd->count; i++) {
         struct consumer *c = consumer_of(crowd->members[i]);
         struct unit_set own = {0}, has = {0}, led = {0};
-        uint32_t names = names_led(crowd, c);
+        const struct part *old = replaced_by(crowd, c);
+        uint32_t names = old == NULL ? c->names : old->names;
+        if (old != NULL)
+            set_join(&nobodys, &old->gives_up);
         for (uint32_t t = 0; t < PLAN_TOPICS; t++) {
             struct catalog_topic topic;
             char name[SIM_ID_MAX];
@@ -352,6 +359,8 @@ static bool expected_of(struct sim *sim, struct crowd *crowd, struct unit_set *e
         set_free(&led);
         set_free(&has);
     }
+    set_drop(expected, &nobodys);
+    set_free(&nobodys);
     return fine;
 }
 

@@ -25,6 +25,7 @@ struct part { /* of an assignment that a classic leader has made */
     bool is_static;
     uint32_t names; /* that its subscription has */
     struct unit_set units;
+    struct unit_set gives_up; /* that it had, and another is to have in the next round */
 };
 
 struct consumer {

@@ -155,13 +155,14 @@ struct candidate {
     struct unit_set owned;
 };
 
-static bool has_another(const struct candidate *v, int32_t count, int32_t taker, uint32_t unit)
+/* -1: nobody. */
+static int32_t another_with(const struct candidate *v, int32_t count, int32_t taker, uint32_t unit)
 {
     for (int32_t i = 0; i < count; i++) {
         if (i != taker && set_has(&v[i].owned, unit))
-            return true;
+            return i;
     }
-    return false;
+    return -1;
 }
 
 /* One after the other; what a cooperative one has is given to another in the round after that in which it was told to give it up. */
@@ -176,8 +177,8 @@ static void assign_topic(struct consumer *c, const struct candidate *v, uint32_t
         } while (tried <= c->part_count && (v[taker].names >> t & 1) == 0);
         if (tried > c->part_count)
             return;
-        if (!is_cooperative(c) || !has_another(v, c->part_count, taker, unit_of(number, p)))
-            set_add(&c->parts[taker].units, unit_of(number, p));
+        int32_t other = is_cooperative(c) ? another_with(v, c->part_count, taker, unit_of(number, p)) : -1;
+        set_add(other < 0 ? &c->parts[taker].units : &c->parts[other].gives_up, unit_of(number, p));
     }
 }
 
@@ -193,6 +194,7 @@ static void lead(struct consumer *c, const struct join_group_response *a)
     for (int32_t i = 0; i < a->members.len; i++) {
         snprintf(c->parts[i].member_id, SIM_ID_MAX, "%.*s", STR_ARG(a->members.v[i].member_id));
         set_clear(&c->parts[i].units);
+        set_clear(&c->parts[i].gives_up);
         if (!subscription_read(sim, group, a->members.v[i].metadata, &v[i].names, &v[i].owned))
             sim_fail(sim, "%s: the subscription of %s cannot be read", c->member.name, c->parts[i].member_id);
         c->parts[i].names = v[i].names;
