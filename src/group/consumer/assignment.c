@@ -368,10 +368,10 @@ static bool drop_unread(struct draft *t, const struct holding *owned)
     if (keeps.len == has.len) {
         return false;
     }
-    bool confirms = owned != NULL && !units_meet(owned->kind[UNITS_ACTIVE], units_minus(has, keeps, t->d->arena));
-    if (confirms && t->before.state == MEMBER_UNREVOKED && !holding_meet(owned, &t->before.revoking)) {
-        return false; /* it has let go of everything: its next step is as ever */
+    if (t->before.state == MEMBER_UNREVOKED && owned != NULL && !holding_meet(owned, &t->before.revoking)) {
+        return false; /* it has let go of all that it was told to: its next step is as ever, and it has all its time for that */
     }
+    bool confirms = owned != NULL && !units_meet(owned->kind[UNITS_ACTIVE], units_minus(has, keeps, t->d->arena));
     struct units revoking = units_join(t->before.revoking.kind[UNITS_ACTIVE], units_minus(has, keeps, t->d->arena), t->d->arena);
     t->after = t->before;
     t->after.assigned.kind[UNITS_ACTIVE] = keeps;
