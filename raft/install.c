@@ -674,8 +674,8 @@ void install_tick(struct replica *core)
         }
         if (x->phase == RESTORE_WAIT) {
             restore_begin(x);
-        } else if (x->phase == RECEIVE_FETCH && core->now_us - x->progress_us > GIVE_UP_US) {
-            receiving_free(x);
+        } else if (x->phase == RECEIVE_FETCH && (x->index <= x->shard->applied || core->now_us - x->progress_us > GIVE_UP_US)) {
+            receiving_free(x); /* what it is about has come with the log meanwhile; or nobody sends it */
         } else if (x->phase == RECEIVE_FETCH && core->now_us - x->asked_us > ASK_AGAIN_US) {
             ask(x);
         }

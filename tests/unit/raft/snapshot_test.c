@@ -1,6 +1,8 @@
 /* Snapshots: the log stays bounded, a node starts from one, and a node that is too far behind is sent one. */
 #include "world.h"
 
+#include "state.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -236,6 +238,38 @@ static void test_sender_dies(void **state)
     world_fini(&w);
 }
 
+/* What it was offered came with the log meanwhile, and the node that offered it sends nothing. It takes its own snapshots as ever: who leads needs them for others. */
+static void test_offer_is_overtaken_by_the_log(void **state)
+{
+    struct world w;
+    struct buf out;
+    (void)state;
+    start(&w, 15, 1);
+    load(&w, 50);
+    const struct node *leader = world_leader(&w, 0);
+    struct node *n = world_node(&w, follower(&w, 0));
+    const struct shard *s = &n->core->shards[0];
+    struct message m = {.type = MESSAGE_SNAPSHOT_OFFER, .shard = 0};
+    m.snapshot.term = m.snapshot.last_term = n->shards[0].term;
+    m.snapshot.index = n->shards[0].applied + 20;
+    m.snapshot.config_index = s->applied_config_index;
+    m.snapshot.config = (struct bytes){s->applied_config.ptr, (int32_t)s->applied_config.len};
+    m.snapshot.file_bytes = 100000;
+    buf_init(&out, 0);
+    assert_int_equal(message_encode(&out, &m), 0);
+    assert_int_equal(core_receive(n->core, leader->id, (struct bytes){out.ptr, (int32_t)out.len}, w.now_us), 0);
+    buf_fini(&out);
+    world_flush(&w, n);
+    assert_non_null(s->receiving);
+    load(&w, 10);
+    assert_non_null(s->receiving);
+    uint64_t taken = stats_of(&w, n->id).snapshots_taken;
+    load(&w, 1000);
+    assert_null(s->receiving);
+    assert_true(stats_of(&w, n->id).snapshots_taken > taken);
+    world_fini(&w);
+}
+
 static void test_hint_trims_an_idle_shard(void **state)
 {
     struct world w;
@@ -460,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_sends_a_snapshot_through_a_bad_network),
         cmocka_unit_test(test_transfer_of_a_snapshot_is_resumed),
         cmocka_unit_test(test_sender_dies),
+        cmocka_unit_test(test_offer_is_overtaken_by_the_log),
         cmocka_unit_test(test_hint_trims_an_idle_shard),
         cmocka_unit_test(test_snapshot_of_a_changed_state_is_abandoned),
         cmocka_unit_test(test_wrong_leader_sends_no_snapshot),
