@@ -352,6 +352,8 @@ static bool expected_of(struct sim *sim, struct crowd *crowd, struct unit_set *e
         set_join(expected, &led);
         set_copy(&has, &c->member.has.role[ACTIVE]);
         set_drop(&has, &own);
+        if (old != NULL)
+            set_drop(&has, &led);
         if (has.len > 0)
             snprintf(why, why_len, "%s of %s has %s, which it does not subscribe to", c->member.name, crowd->id, set_text(&has, text));
         fine = fine && has.len == 0;

@@ -48,6 +48,7 @@ struct consumer {
     bool leaves_nothing;  /* a heartbeat under way says everything and has to be answered so */
     /* Classic. */
     bool in_classic_group; /* when it joined */
+    int32_t complained;    /* the generation in which it joined again because of what it does not want */
     struct share said;     /* to have, with its newest JoinGroup */
     int64_t calm_sent_us;  /* of the newest request after which nothing was to be done: a rebalance began no earlier */
     struct part parts[PARTS_MAX];

@@ -290,7 +290,8 @@ static void rejoin(struct consumer *c)
         m->next_says = SAYS_HAS;
 }
 
-/* It is of a topic that it does not want: its group's leader has not heard that it wants other ones since it was started anew as the same static member. */
+/* It is of a topic that it does not want: its group's leader has not heard that it wants other ones since it was started anew as the same static member. Clients join
+ * again then; one that is eager says the same as before and is told the same, until the group rebalances for something else. Once in a generation is enough of that. */
 static bool has_unwanted(const struct consumer *c)
 {
     struct sim *sim = c->member.sim;
@@ -330,8 +331,10 @@ static void synced(struct consumer *c, const struct sync_group_response *a)
     }
     m->next_beat_us = m->sim->now_us + (c->in_classic_group ? 0 : MEMBER_HEARTBEAT_US);
     consumer_given(c, &before, 0);
-    if (c->in_classic_group && has_unwanted(c))
+    if (c->in_classic_group && has_unwanted(c) && c->complained != m->epoch) {
+        c->complained = m->epoch;
         rejoin(c);
+    }
     share_free(&share);
     set_free(&before);
 }
