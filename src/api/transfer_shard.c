@@ -22,6 +22,10 @@ static void not_forwarded(struct api_request *r)
 static void transfer(struct api_request *r, const struct transfer_shard_request *request)
 {
     uint32_t to = request->node_id < 0 ? 0 : (uint32_t)request->node_id;
+    if (to == r->api->options.node_id) { /* asked once more, or moved home meanwhile: it is there */
+        answer(r, KAFKA_NONE, NULL);
+        return;
+    }
     int rc = replica_transfer(coord_replica(r->api->coord), (uint32_t)request->shard, to);
     switch (rc) {
     case MUSTER_E_OK:

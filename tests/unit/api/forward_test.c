@@ -637,6 +637,10 @@ static void test_transfer(void **state)
         assert_int_equal(w->transfer_shard, 2);
         assert_int_equal(w->transfer_node, 0);
     }
+    w->transfer_rc = MUSTER_E_NOT_FOUND; /* to where it is: it went there meanwhile, or was sent before and the answer was lost */
+    request.node_id = SELF;
+    assert_int_equal(((const struct transfer_shard_response *)ask(w, API_KEY_TRANSFER_SHARD, 0, &request))->error_code, 0);
+    request.node_id = -1;
     w->transfer_rc = 0;
     w->leader[2] = 3;
     struct net_slot *slot = slot_ask(w, API_KEY_TRANSFER_SHARD, 0, &request);
