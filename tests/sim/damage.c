@@ -284,10 +284,12 @@ int damage_write(struct sim_node *n, const struct store_record *records, size_t 
 
 /* ---- a start ---- */
 
-/* A node that does not start: by our doing, or not? */
+/* A node that does not start: by our doing, or not? It names the place, unless the damage looks like a torn write: then what was in it is missed elsewhere, such as the
+ * entries that a snapshot holds of which nothing says any more that it is in use. */
 void damage_refused(struct sim_node *n, int rc, const char *text)
 {
-    bool names_place = n->damage != DAMAGE_FLIP || strstr(text, n->damaged_file) != NULL || strstr(text, "the snapshot at entry") != NULL;
+    bool names_place = n->damage != DAMAGE_FLIP || strstr(text, n->damaged_file) != NULL || strstr(text, "the snapshot at entry") != NULL ||
+                       strstr(text, "are in no segment") != NULL;
     if (n->damage == DAMAGE_NONE || rc != MUSTER_E_CORRUPT || !names_place) {
         sim_fail(n->sim, "node %u does not start: %s: %s", n->id, muster_strerror(rc), text);
         return;
