@@ -5,8 +5,6 @@
  * Where there is no such node the leader goes on with those that follow; an election could lose what only it has. */
 #include "state.h"
 
-enum { PAUSE_US = 1000000 };
-
 static struct lost_entries *of(struct shard *s, const struct peer *p)
 {
     struct lost_entries *l = &s->at.lost[p - s->core->peers];
@@ -60,21 +58,24 @@ bool lost_entries(const struct shard *s, const struct peer *p)
     return l->found && l->term == raft_current_term(&s->raft);
 }
 
+static bool anybody_lost(const struct shard *s)
+{
+    const struct replica *core = s->core;
+    for (size_t i = 0; i < core->peer_count; i++) {
+        if (!core->peers[i].self && lost_entries(s, &core->peers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* As often as leaders look for better homes. */
 void lost_tick(struct replica *core)
 {
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        bool any = false;
-        for (size_t k = 0; k < core->peer_count && shard_serves(s) && !s->transfer.active && core->now_us >= s->flee_after_us; k++) {
-            any = any || (!core->peers[k].self && lost_entries(s, &core->peers[k]));
+        if (transfer_may_flee(s) && anybody_lost(s)) {
+            transfer_flee(s, "peer_lost_entries");
         }
-        uint32_t target = any ? transfer_choose(s) : 0;
-        if (target == 0) {
-            continue;
-        }
-        log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=peer_lost_entries", core->self, s->id, target);
-        transfer_begin(s, target);
-        s->flee_after_us = core->now_us + PAUSE_US;
     }
 }

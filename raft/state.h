@@ -327,7 +327,9 @@ bool peer_recent(const struct replica *core, const struct peer *p); /* it answer
 
 /* ---- transfer.c */
 int transfer_begin(struct shard *s, uint32_t target);
-uint32_t transfer_choose(struct shard *s); /* 0: nobody is fit */
+uint32_t transfer_choose(struct shard *s);               /* 0: nobody is fit */
+bool transfer_may_flee(const struct shard *s);           /* it serves, and was not tried to be handed over a moment ago */
+void transfer_flee(struct shard *s, const char *reason); /* to whoever is fit, if anybody is */
 void transfer_poll(struct shard *s);
 void transfer_lost(struct shard *s); /* no longer leader */
 void balance_tick(struct replica *core);

@@ -180,20 +180,29 @@ static bool majority_writes(const struct shard *s)
     return able > voters / 2;
 }
 
+bool transfer_may_flee(const struct shard *s)
+{
+    return shard_serves(s) && !s->transfer.active && s->core->now_us >= s->flee_after_us;
+}
+
+void transfer_flee(struct shard *s, const char *reason)
+{
+    struct replica *core = s->core;
+    uint32_t target = transfer_choose(s);
+    if (target != 0) {
+        log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=%s", core->self, s->id, target, reason);
+        transfer_begin(s, target);
+        s->flee_after_us = core->now_us + TRANSFER_PAUSE_US;
+    }
+}
+
 /* This node's disk is full or slow: whoever can write should lead. If that helps nobody, keep leading: reads and heartbeats go on. */
 static void flee(struct replica *core)
 {
     for (uint32_t i = 0; i < core->shard_count; i++) {
         struct shard *s = &core->shards[i];
-        if (!shard_serves(s) || s->transfer.active || core->now_us < s->flee_after_us) {
-            continue;
-        }
-        uint32_t target = majority_writes(s) ? transfer_choose(s) : 0;
-        if (target != 0) {
-            log_event(LOG_WARN, "handing_over", "node=%u shard=%u target=%u reason=disk_%s", core->self, s->id, target,
-                      core->full ? "full" : "slow");
-            transfer_begin(s, target);
-            s->flee_after_us = core->now_us + TRANSFER_PAUSE_US;
+        if (transfer_may_flee(s) && majority_writes(s)) {
+            transfer_flee(s, core->full ? "disk_full" : "disk_slow");
         }
     }
 }

@@ -141,6 +141,8 @@ struct wire_decoded_record {
 };
 /* NOT_FOUND for an unknown type (callers that read foreign logs skip those), MALFORMED for bytes left over, else as wire_decode. */
 int wire_record_decode(struct record record, struct arena *arena, struct wire_decoded_record *ret);
+/* The value alone, which is no tombstone, of a record whose key is known already: into a struct of schema->value. As above. */
+int wire_record_decode_value(const struct wire_record *schema, struct bytes value, struct arena *arena, int16_t *ret_version, void *ret);
 /* {"type":"OffsetCommit","key":{...},"value":{...}} ; value null for a tombstone. An unknown type has its number there, and base64. */
 int wire_record_dump(struct record record, struct arena *scratch, struct buf *out);
 

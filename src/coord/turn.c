@@ -45,12 +45,26 @@ static struct flight *turn_flight(struct turn *t)
     return t->flight;
 }
 
-static int32_t turn_cause(struct turn *t, const struct group_op *op, const struct group_out *out)
+/* Its place in the entry. */
+static int32_t add_cause(struct turn *t, struct log_entry_cause cause)
 {
     t->causes = grown(t->causes, &t->cause_cap, t->cause_count, sizeof(*t->causes));
-    struct log_entry_cause *cause = &t->causes[t->cause_count];
+    t->causes[t->cause_count] = cause;
+    return (int32_t)t->cause_count++;
+}
+
+static void add_record(struct shard *s, int32_t cause, struct record record)
+{
+    struct turn *t = &s->turn;
+    t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
+    t->records[t->record_count++] = (struct log_entry_entry_record){.cause = cause, .key = record.key, .value = record.value};
+    s->coord->stats.records++;
+}
+
+static int32_t turn_cause(struct turn *t, const struct group_op *op, const struct group_out *out)
+{
     bool client = op->api_key >= 0;
-    *cause = (struct log_entry_cause){
+    struct log_entry_cause cause = {
         .client_id = client ? op->caller.client_id : STR_NULL,
         .host = client ? op->caller.host : STR_NULL,
         .api_key = op->api_key,
@@ -59,24 +73,20 @@ static int32_t turn_cause(struct turn *t, const struct group_op *op, const struc
         .reason = out->reason,
         .rule = str_of(out->rule != NULL ? out->rule : ""),
     };
-    t->bytes += 40 + (size_t)cause->rule.len;
-    return (int32_t)t->cause_count++;
+    t->bytes += 40 + (size_t)cause.rule.len;
+    return add_cause(t, cause);
 }
 
 void turn_remark(struct shard *s, const char *rule, struct record record)
 {
-    struct turn *t = &s->turn;
-    t->causes = grown(t->causes, &t->cause_cap, t->cause_count, sizeof(*t->causes));
-    t->causes[t->cause_count] = (struct log_entry_cause){.client_id = STR_NULL,
-                                                         .host = STR_NULL,
-                                                         .api_key = -1,
-                                                         .api_version = -1,
-                                                         .group_id = STR_NULL,
-                                                         .reason = STR_NULL,
-                                                         .rule = str_of(rule)};
-    t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
-    t->records[t->record_count++] = (struct log_entry_entry_record){(int32_t)t->cause_count++, record.key, record.value};
-    s->coord->stats.records++;
+    struct log_entry_cause nobody = {.client_id = STR_NULL,
+                                     .host = STR_NULL,
+                                     .api_key = -1,
+                                     .api_version = -1,
+                                     .group_id = STR_NULL,
+                                     .reason = STR_NULL,
+                                     .rule = str_of(rule)};
+    add_record(s, add_cause(&s->turn, nobody), record);
 }
 
 static void keep_for_overlay(struct gate *g, const struct group_out *out, struct arena *scratch)
@@ -142,13 +152,9 @@ static void turn_records(struct shard *s, const struct group_op *op, const struc
 {
     struct turn *t = &s->turn;
     int32_t cause = turn_cause(t, op, out);
-    for (size_t i = 0; i < out->records.len; i++) {
-        t->records = grown(t->records, &t->record_cap, t->record_count, sizeof(*t->records));
-        t->records[t->record_count++] =
-            (struct log_entry_entry_record){.cause = cause, .key = out->records.v[i].key, .value = out->records.v[i].value};
-    }
+    for (size_t i = 0; i < out->records.len; i++)
+        add_record(s, cause, out->records.v[i]);
     t->bytes += out->records.bytes + 8 * out->records.len;
-    s->coord->stats.records += out->records.len;
 }
 
 void turn_note(struct shard *s, const struct group_op *op, const struct group_out *out)

@@ -271,15 +271,8 @@ static int run_next(struct offset_run *run, struct record record, struct arena *
     if (record.value.len < 0) {
         return MUSTER_E_OK;
     }
-    if (record.value.len < 2) {
-        return MUSTER_E_TRUNCATED;
-    }
-    size_t used = 0;
     r->value = &run->commit_value;
-    r->value_version = (int16_t)get_be16(record.value.ptr);
-    struct bytes body = {record.value.ptr + 2, record.value.len - 2};
-    int rc = wire_decode(r->schema->value, r->value_version, body, scratch, r->value, &used);
-    return rc == 0 && used != (size_t)body.len ? MUSTER_E_MALFORMED : rc;
+    return wire_record_decode_value(r->schema, record.value, scratch, &r->value_version, r->value);
 }
 
 /* As wire_record_decode(). ret_goes_on: of the same group as the record before. */

@@ -12,11 +12,6 @@ void log_hashes_forget(struct log_hashes *h)
     h->v = NULL;
 }
 
-void log_hashes_fini(struct log_hashes *h)
-{
-    log_hashes_forget(h);
-}
-
 void log_hashes_agreed(struct log_hashes *h, uint64_t index)
 {
     h->agreed = index > h->agreed ? index : h->agreed;

@@ -20,8 +20,7 @@ struct log_hashes {
     bool differed;
 };
 
-void log_hashes_fini(struct log_hashes *h);
-/* The state comes from a snapshot: what was noted before need not be what that goes on from. */
+/* It is no more, or the state comes from a snapshot: what was noted before need not be what that goes on from. */
 void log_hashes_forget(struct log_hashes *h);
 /* The state behind the index is known to be right: a snapshot says so. */
 void log_hashes_agreed(struct log_hashes *h, uint64_t index);

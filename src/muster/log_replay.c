@@ -511,7 +511,7 @@ void log_replay_free(struct log_replay *r)
             group_set_free(r->shards[i]->is.set);
         }
         arena_fini(&r->shards[i]->scratch);
-        log_hashes_fini(&r->shards[i]->hashes);
+        log_hashes_forget(&r->shards[i]->hashes);
         free(r->shards[i]);
     }
     free(r->shards);

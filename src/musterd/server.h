@@ -58,9 +58,9 @@ struct server {
     struct random_pool random;
     struct store_port port;
     bool port_open;
-    struct disk disk; /* measures what the replica does with the port */
-    struct round_trips round_trips;
+    struct disk disk;             /* measures what the replica does with the port */
     struct store_port timed_port; /* ... through this one */
+    struct round_trips round_trips;
     struct store_identity identity;
     struct form_server *forming; /* while the cluster is not formed */
     struct uv_replica *host;

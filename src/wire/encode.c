@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-/* As in decode.c. */
-#define INLINE static inline __attribute__((always_inline))
-
 struct encoder {
     uint8_t *dst;
     size_t room; /* bytes there; what does not fit is only counted */

@@ -4,6 +4,9 @@
 
 #include <muster/wire.h>
 
+/* Into the walk over a structure's fields: the compiler would make calls of them, and a record of the log took 90 ns instead of 70 to be read. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* Every generated array has this layout. */
 struct any_array {
     void *v;

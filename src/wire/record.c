@@ -49,21 +49,33 @@ struct record wire_record_encode(int16_t type, const void *key, int16_t value_ve
 }
 
 /* A body that fills its bytes. */
-static int decode_whole(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void **ret)
+static int decode_whole(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void *ret)
 {
     size_t used = 0;
+    int rc = wire_decode(msg, version, in, arena, ret, &used);
+    return rc == 0 && used != (size_t)in.len ? MUSTER_E_MALFORMED : rc;
+}
+
+static int decode_new(const struct wire_msg *msg, int16_t version, struct bytes in, struct arena *arena, void **ret)
+{
     void *value = arena_try(arena, msg->type->size);
     if (value == NULL) {
         return MUSTER_E_LIMIT;
     }
-    int rc = wire_decode(msg, version, in, arena, value, &used);
-    if (rc == 0 && used != (size_t)in.len) {
-        rc = MUSTER_E_MALFORMED;
-    }
+    int rc = decode_whole(msg, version, in, arena, value);
     if (rc == 0) {
         *ret = value;
     }
     return rc;
+}
+
+int wire_record_decode_value(const struct wire_record *schema, struct bytes value, struct arena *arena, int16_t *ret_version, void *ret)
+{
+    if (value.len < 2) {
+        return MUSTER_E_TRUNCATED;
+    }
+    *ret_version = (int16_t)get_be16(value.ptr);
+    return decode_whole(schema->value, *ret_version, (struct bytes){value.ptr + 2, value.len - 2}, arena, ret);
 }
 
 int wire_record_decode(struct record record, struct arena *arena, struct wire_decoded_record *ret)
@@ -76,11 +88,11 @@ int wire_record_decode(struct record record, struct arena *arena, struct wire_de
     if (decoded.schema == NULL) {
         return MUSTER_E_NOT_FOUND;
     }
-    int rc = decode_whole(decoded.schema->key, 0, (struct bytes){record.key.ptr + 2, record.key.len - 2}, arena, &decoded.key);
+    int rc = decode_new(decoded.schema->key, 0, (struct bytes){record.key.ptr + 2, record.key.len - 2}, arena, &decoded.key);
     if (rc == 0 && record.value.len >= 0) {
         decoded.value_version = (int16_t)get_be16(record.value.ptr);
         struct bytes body = {record.value.ptr + 2, record.value.len - 2};
-        rc = decode_whole(decoded.schema->value, decoded.value_version, body, arena, &decoded.value);
+        rc = decode_new(decoded.schema->value, decoded.value_version, body, arena, &decoded.value);
     }
     if (rc == 0) {
         *ret = decoded;
