@@ -7,7 +7,7 @@ Then they are left to themselves for longer than it takes until leadership goes 
 import time
 
 from faultlib import protocol
-from faultlib.load import Channel, Committer, World
+from faultlib.load import Channel, World, patient
 from faultlib.network import SwitchedCluster
 from faultlib.story import check, main, say
 
@@ -72,11 +72,7 @@ def run(test):
     cluster.start()
     cluster.client().create_topic("t", 10000)
     world = World(cluster.addresses())
-    committers = [Committer(world, f"g{n}", "t", 0.02) for n in range(24)]
-    for c in committers:
-        c.patience = 0.25
-        c.begin()
-    check(world.run(20, lambda: all(c.acked > 5 for c in committers)), "the committers do not get going")
+    committers = patient(world, "t", 24)
     worst = max(bridge(cluster, world, committers, pair, 6 - sum(pair)) for pair in ((1, 2), (2, 3), (3, 1)))
     world.close()
     slack = 3 if test.sanitized() else 1

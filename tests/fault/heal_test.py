@@ -6,7 +6,7 @@ wait for that.
 """
 import time
 
-from faultlib.load import Committer, World
+from faultlib.load import World, patient
 from faultlib.network import SwitchedCluster
 from faultlib.story import check, main, say
 
@@ -20,11 +20,7 @@ def run(test):
     cluster.start()
     cluster.client().create_topic("t", 10000)
     world = World(cluster.addresses())
-    committers = [Committer(world, f"g{n}", "t", 0.02) for n in range(12)]
-    for c in committers:
-        c.patience = 0.25
-        c.begin()
-    check(world.run(20, lambda: all(c.acked > 5 for c in committers)), "the committers do not get going")
+    committers = patient(world, "t", 12)
     slack = 3 if test.sanitized() else 1
     for seconds in CUTS_S:
         cluster.everywhere(cluster.CUT)

@@ -429,6 +429,16 @@ class Committer(Actor):
                 self.world.breaks(f"{self.group}: {what} answered {protocol.error_text(code)}")
 
 
+def patient(world, topic, count, pace=0.02):
+    """Committers of groups of their own that ask elsewhere when nobody answers; they have begun, and commit."""
+    committers = [Committer(world, f"g{n}", topic, pace) for n in range(count)]
+    for c in committers:
+        c.patience = 0.25
+        c.begin()
+    check(world.run(20, lambda: all(c.acked > 5 for c in committers)), "the committers do not get going")
+    return committers
+
+
 def read_back(client, committers, when):
     """By another client: what each partition has, those left to requests without an answer included."""
     for c in committers:

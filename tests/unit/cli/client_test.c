@@ -415,9 +415,7 @@ static void an_addition_in_the_way_says_how_it_is_ended(void **state)
     static const int16_t keys[] = {API_KEY_CHANGE_MEMBER, API_KEY_CLUSTER_MEMBERS};
     struct fake *f = *state;
     int8_t kind = 1;
-    f->more = changing;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, changing, keys, COUNT_OF(keys));
     f->more_state = &kind;
     struct run r = run_cli("cluster", "remove", "2", NULL);
     assert_int_equal(r.code, CLI_FAILED);

@@ -70,9 +70,7 @@ static int setup(void **state)
     static const int16_t keys[] = {API_KEY_DESCRIBE_CONFIGS, API_KEY_INCREMENTAL_ALTER_CONFIGS};
     int rc = fake_setup(state);
     struct fake *f = *state;
-    f->more = more;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, more, keys, COUNT_OF(keys));
     asked[0] = '\0';
     return rc;
 }

@@ -426,6 +426,13 @@ static void *run_fake(void *arg)
     return NULL;
 }
 
+void fake_more(struct fake *f, fake_more_fn *more, const int16_t *keys, size_t count)
+{
+    f->more = more;
+    f->more_keys = keys;
+    f->more_count = count;
+}
+
 int fake_setup(void **state)
 {
     struct fake *f = calloc(1, sizeof(*f));

@@ -10,6 +10,9 @@
 
 enum { CONNECTIONS_MAX = 32, NODE_ID = 7, WIDE = 60000 };
 
+struct fake;
+typedef const void *fake_more_fn(struct fake *f, int16_t key, const void *request);
+
 struct fake {
     int listener;
     int port;
@@ -28,12 +31,15 @@ struct fake {
     atomic_int creates;
     char client_id[64]; /* of the newest request */
     /* What a test answers by itself: these keys are offered, too, and asked for here first. NULL: as ever. */
-    const void *(*more)(struct fake *f, int16_t key, const void *request);
+    fake_more_fn *more;
     const int16_t *more_keys;
     size_t more_count;
     void *more_state;
     struct arena arena;
 };
+
+/* The test answers these keys from now on; keys borrowed. */
+void fake_more(struct fake *f, fake_more_fn *more, const int16_t *keys, size_t count);
 
 /* For cmocka: *state is the node. */
 int fake_setup(void **state);

@@ -158,9 +158,7 @@ static void a_protected_group_is_refused_before_anything_is_done(void **state)
     static const char *const how[] = {NULL, "--execute"};
     const char *refusal = "group 'behind' is protected: its config muster.protected is true (--force)\n";
     struct fake *f = *state;
-    f->more = protects;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, protects, keys, COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(how); i++) {
         struct run r = run_cli("offsets", "rename", "behind", "ahead", how[i], NULL);
         assert_null(strstr(r.err, "nothing was changed"));
@@ -227,9 +225,7 @@ static void a_group_that_is_yet_to_come_is_told(void **state)
 {
     static const int16_t keys[] = {API_KEY_INCREMENTAL_ALTER_CONFIGS};
     struct fake *f = *state;
-    f->more = takes_configs;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, takes_configs, keys, COUNT_OF(keys));
     struct run r = run_cli("groups", "protect", "behind", NULL);
     assert_string_equal(r.err, "");
     assert_run(r, CLI_OK, "behind  yes", NULL);
@@ -351,9 +347,7 @@ static void nothing_is_cut_to_an_end_that_nobody_has_set(void **state)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, "orders,0,70\norders,1,70\n", 24), 24);
     close(fd);
-    f->more = ends_and_changes;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, ends_and_changes, keys, COUNT_OF(keys));
     assert_reset("--to-offset", "500", "500", "15", cut);
     assert_reset("--shift-by", "7", "17", "15", cut);
     assert_reset("--shift-by", "-4", "6", "6", NULL);
@@ -388,9 +382,7 @@ static void a_rename_says_what_becomes_of_the_old_group(void **state)
 {
     static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
     struct fake *f = *state;
-    f->more = ends_and_changes;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, ends_and_changes, keys, COUNT_OF(keys));
     assert_run(run_cli("offsets", "rename", "behind", "ahead", NULL), CLI_OK, "ahead", "group 'behind' would be deleted\n");
     f->more = renames;
     assert_run(run_cli("offsets", "rename", "behind", "ahead", "--force", NULL), CLI_OK, "ahead",
@@ -539,9 +531,7 @@ static void a_deletion_that_would_be_refused_is_planned_so(void **state)
     static const char nothing[] = "nothing was changed; --execute does it\n";
     struct fake *f = *state;
     enum members members = MEMBERS_NONE;
-    f->more = plans;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, plans, keys, COUNT_OF(keys));
     f->more_state = &members;
     assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", NULL), CLI_OK, "behind  orders          2", nothing);
     assert_run(run_cli("offsets", "delete", "behind", "--topic", "gone", NULL), CLI_OK, "behind  gone", nothing);
@@ -579,9 +569,7 @@ static void what_was_done_says_how_it_is_undone(void **state)
 {
     static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
     struct fake *f = *state;
-    f->more = deletes;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, deletes, keys, COUNT_OF(keys));
     assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0,1", "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
                "to undo it: muster offsets reset old --topic orders:0,1 --to-index 5 --execute\n");
     assert_run(run_cli("offsets", "reset", "my group", "--topic", "orders:1", "--to-offset", "3", "--fence", "--execute", NULL), CLI_OK,
@@ -611,9 +599,7 @@ static void what_was_deleted_beside_members_is_undone_with_a_fence(void **state)
                                    API_KEY_CONSUMER_GROUP_DESCRIBE};
     struct fake *f = *state;
     enum members members = MEMBERS_READ;
-    f->more = deletes;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, deletes, keys, COUNT_OF(keys));
     f->more_state = &members;
     assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders:1", "--execute", NULL), CLI_OK, NULL, " --fence --execute\n");
     struct run r = run_cli("offsets", "delete", "behind", "--topic", "orders:1", "--fence", "--execute", NULL);
@@ -640,9 +626,7 @@ static void who_was_removed_is_said_to_come_back_where_it_does(void **state)
     static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
     struct fake *f = *state;
     int fenced = 1;
-    f->more = fences;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, fences, keys, COUNT_OF(keys));
     f->more_state = &fenced;
     assert_run(run_cli("offsets", "delete", "behind", "--topic", "orders", "--fence", "--execute", NULL), CLI_OK, NULL,
                "group 'behind': 1 member was removed; it joins again by itself, and begins where its auto.offset.reset says\n");
@@ -673,9 +657,7 @@ static void what_had_no_offset_before_is_undone_too(void **state)
 {
     static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS, API_KEY_OFFSET_DELETE};
     struct fake *f = *state;
-    f->more = sets_new;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, sets_new, keys, COUNT_OF(keys));
     assert_run(run_cli("offsets", "reset", "old", "--topic", "orders:0,1", "--to-offset", "3", "--execute", NULL), CLI_OK, NULL,
                "to undo it: muster offsets reset old --topic orders:0 --to-index 5 --execute\n"
                "muster: and of what had no offset before: muster offsets delete old --topic orders:1 --execute\n");
@@ -694,9 +676,7 @@ static void what_is_too_much_for_a_command_line_is_not_deleted_whole(void **stat
     static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
     struct fake *f = *state;
     char topic[400] = "wide:1";
-    f->more = sets_new;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, sets_new, keys, COUNT_OF(keys));
     for (int i = 2; i <= 50; i++) {
         snprintf(topic + strlen(topic), sizeof(topic) - strlen(topic), ",%d", i);
     }
@@ -726,9 +706,7 @@ static void a_deleted_group_says_how_it_comes_back(void **state)
 {
     static const int16_t keys[] = {API_KEY_DELETE_GROUPS};
     struct fake *f = *state;
-    f->more = deletes_group;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, deletes_group, keys, COUNT_OF(keys));
     assert_run(run_cli("groups", "delete", "behind", NULL), CLI_OK, "behind  deleted",
                "to undo it: muster offsets pre-create behind --to-time ");
     assert_run(run_cli("groups", "delete", "behind", "--json", NULL), CLI_OK, "\"undo\": \"muster offsets pre-create behind --to-time ",
@@ -758,9 +736,7 @@ static void the_command_that_undoes_is_one_for_a_shell(void **state)
         {"-'", " reset --topic orders:1 --to-", " --execute -- '-'\\'''\n"},
     };
     struct fake *f = *state;
-    f->more = deletes;
-    f->more_keys = keys;
-    f->more_count = COUNT_OF(keys);
+    fake_more(f, deletes, keys, COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(groups); i++) {
         struct run r = run_cli("offsets", "reset", "--topic", "orders:1", "--to-offset", "3", "--execute", "--", groups[i].group, NULL);
         assert_non_null(strstr(r.err, groups[i].before));

@@ -433,10 +433,9 @@ static void a_hash_of_what_is_gone_is_not_compared(void **state)
     run_fini(&r);
 }
 
-/* What the log said before a snapshot from another node is void: it may never have been, and hashes that are told later are not of it. */
-static void a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared(void **state)
+/* Three entries, then a snapshot from another node in their place, and what came behind it. */
+static void replaced_by_a_snapshot(struct made *m)
 {
-    struct made *m = *state;
     made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
     for (uint64_t index = 1; index <= 3; index++) {
         made_write(m, made_entry(&m->arena, 1, index, 1));
@@ -445,6 +444,13 @@ static void a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared
     for (uint64_t index = 6; index <= MADE_LAST; index++) {
         made_write(m, made_entry(&m->arena, 1, index, 2));
     }
+}
+
+/* What the log said before a snapshot from another node is void: it may never have been, and hashes that are told later are not of it. */
+static void a_hash_of_what_a_snapshot_from_another_node_replaced_is_not_compared(void **state)
+{
+    struct made *m = *state;
+    replaced_by_a_snapshot(m);
     hash_in_the_log(m, 3, 12345);
     struct run r = verify(m, true);
     assert_string_equal(r.err, "");
@@ -614,14 +620,7 @@ static void replays_entries_behind_a_snapshot(void **state)
 static void goes_on_behind_a_snapshot_from_another_node(void **state)
 {
     struct made *m = *state;
-    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 1, .vote = 1});
-    for (uint64_t index = 1; index <= 3; index++) {
-        made_write(m, made_entry(&m->arena, 1, index, 1));
-    }
-    made_snapshot(m, 5, 0, 5);
-    for (uint64_t index = 6; index <= MADE_LAST; index++) {
-        made_write(m, made_entry(&m->arena, 1, index, 2));
-    }
+    replaced_by_a_snapshot(m);
     struct run r = dump(m, everything, false);
     assert_int_equal(r.code, CLI_OK);
     assert_non_null(strstr(r.out, "join: new member"));

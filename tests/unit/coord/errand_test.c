@@ -296,16 +296,6 @@ static void test_jobs_wait_their_turn(void **state)
     finish(w);
 }
 
-static void lose_and_regain(struct world *w)
-{
-    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
-    settle(w);
-    turn_begin(w, 1);
-    fake_serve(w->replica, 0, 4);
-    settle(w);
-    turn_begin(w, 1);
-}
-
 static void test_office_lost_drops_results(void **state)
 {
     (void)state;

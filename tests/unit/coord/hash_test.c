@@ -96,14 +96,22 @@ static void test_it_follows_each_interval(void **state)
     world_free(w);
 }
 
+/* One in which a hash is due. */
+static struct world *with_one_due(int64_t *offset)
+{
+    struct world *w = serving_world(1);
+    *offset = 0;
+    turn_begin(w, 1);
+    commit_up_to(w, HASH_INTERVAL, offset);
+    return w;
+}
+
 static void test_it_is_written_again_when_the_entry_was_not_taken(void **state)
 {
     (void)state;
-    struct world *w = serving_world(1);
     uint64_t index, hash;
-    int64_t offset = 0;
-    turn_begin(w, 1);
-    commit_up_to(w, HASH_INTERVAL, &offset);
+    int64_t offset;
+    struct world *w = with_one_due(&offset);
     fake_refuse(w->replica, MUSTER_E_BUSY);
     struct call *c = commit(w, "g", ++offset);
     turn_end(w);
@@ -121,18 +129,11 @@ static void test_it_is_written_again_when_the_entry_was_not_taken(void **state)
 static void test_who_takes_over_writes_what_it_knows(void **state)
 {
     (void)state;
-    struct world *w = serving_world(1);
     uint64_t index, hash;
-    int64_t offset = 0;
-    turn_begin(w, 1);
-    commit_up_to(w, HASH_INTERVAL, &offset);
+    int64_t offset;
+    struct world *w = with_one_due(&offset);
     uint64_t was = group_set_hash(coord_set(w->coord, 0));
-    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
-    settle(w);
-    turn_begin(w, 1);
-    fake_serve(w->replica, 0, 4);
-    settle(w);
-    turn_begin(w, 1);
+    lose_and_regain(w);
     struct call *c = next_entry(w, &offset);
     assert_int_equal(hashes_in_flight(w, &index, &hash), 1);
     assert_true(index == HASH_INTERVAL && hash == was);

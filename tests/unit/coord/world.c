@@ -131,6 +131,16 @@ static void on_done(struct coord_request *request, int16_t error, const void *an
     c->answer = answer;
 }
 
+void lose_and_regain(struct world *w)
+{
+    fake_role(w->replica, 0, REPLICA_FOLLOWER, 3, 2);
+    settle(w);
+    turn_begin(w, 1);
+    fake_serve(w->replica, 0, 4);
+    settle(w);
+    turn_begin(w, 1);
+}
+
 struct call *call_new(enum group_op_kind kind, int16_t api_key, int16_t version, const char *group)
 {
     struct call *c = calloc(1, sizeof(*c));

@@ -45,6 +45,9 @@ void turn_end(struct world *w);
 /* Turns until nothing is left to do, everything committed and confirmed. */
 void settle(struct world *w);
 
+/* Another node leads shard 0 for a while, and then this one again. */
+void lose_and_regain(struct world *w);
+
 /* A request of no body; whoever makes it frees it once it is answered: call_free insists on exactly one answer. */
 struct call *call_new(enum group_op_kind kind, int16_t api_key, int16_t version, const char *group);
 void call_free(struct call *c);

@@ -272,16 +272,23 @@ static void test_one_to_three(void **state)
     assert_true(load(100 * MS) > 80);
 }
 
+/* Three nodes, of which the one behind the leader is away; the leader. */
+static uint32_t led_with_one_away(void)
+{
+    begin(3, 0, 1);
+    load(50 * MS);
+    assert_true(world_even(&w, SECOND));
+    uint32_t leader = world_leader(&w, 0)->id;
+    world_kill(&w, leader % 3 + 1);
+    load(50 * MS);
+    return leader;
+}
+
 /* Two of three have different states and the third, which would tell who is right, is away: without it nobody ever could, and both would stop. */
 static void test_who_can_tell_whose_state_is_right_is_not_removed(void **state)
 {
     (void)state;
-    begin(3, 0, 1);
-    load(50 * MS);
-    assert_true(world_even(&w, SECOND));
-    uint32_t leader = world_leader(&w, 0)->id, away = leader % 3 + 1, wrong = away % 3 + 1;
-    world_kill(&w, away);
-    load(50 * MS);
+    uint32_t leader = led_with_one_away(), away = leader % 3 + 1, wrong = away % 3 + 1;
     w.unchecked = wrong;
     struct core_stats stats;
     core_stats(world_node(&w, leader)->core, &stats);
@@ -304,12 +311,7 @@ static void test_who_can_tell_whose_state_is_right_is_not_removed(void **state)
 static void test_a_doubt_is_looked_into_when_a_node_is_to_be_removed(void **state)
 {
     (void)state;
-    begin(3, 0, 1);
-    load(50 * MS);
-    assert_true(world_even(&w, SECOND));
-    uint32_t leader = world_leader(&w, 0)->id, away = leader % 3 + 1, other = away % 3 + 1;
-    world_kill(&w, away);
-    load(50 * MS);
+    uint32_t leader = led_with_one_away(), away = leader % 3 + 1, other = away % 3 + 1;
     assert_true(world_even(&w, SECOND));
     struct shard *s = &world_node(&w, leader)->core->shards[0];
     w.hush[leader][other] = true; /* what it is answered is lost */
