@@ -32,7 +32,10 @@ static bool may_carry(uint32_t shard, struct bytes payload)
     uint8_t key[6];
     put_be16(key, (uint16_t)RECORD_STATE_HASH);
     put_be32(key + 2, shard);
-    const uint8_t *at = payload.ptr, *end = at + (payload.len > 0 ? payload.len : 0);
+    if (payload.len <= 0) {
+        return false;
+    }
+    const uint8_t *at = payload.ptr, *end = at + payload.len;
     while (at != end && (at = memchr(at, key[0], (size_t)(end - at))) != NULL) { /* which looks at many bytes at once; memmem() does not */
         if ((size_t)(end - at) >= sizeof(key) && memcmp(at, key, sizeof(key)) == 0) {
             return true;
