@@ -316,6 +316,7 @@ int log_replay_folder(struct cli *cli, struct log_folder *f, void (*found)(void 
 /* What is new in the folder of a running node, as it comes (log_follow.c). Ends when the output does, or as the filter says. */
 /* Whether nothing is to come any more that the filter lets through: `last` is the newest index that was seen of its shard. Clocks of nodes may be a second apart. */
 bool log_follow_is_over(const struct log_filter *f, uint64_t last);
+bool log_follow_passed(const struct log_filter *f); /* by the time alone */
 int log_follow_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, bool from_end);
 /* A live node (log_live.c). filter->from LOG_FROM_END: what comes behind its present end. */
 #define LOG_FROM_END INT64_MAX

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
+#include "out.h"
 
 #include <string.h>
 
@@ -44,6 +45,18 @@ int log_dump_folder(struct cli *cli, struct log_folder *f, const struct log_filt
     return code;
 }
 
+/* What comes is not of a time that is over: with what is there already there is something to show, else there is not. */
+static bool may_follow(struct cli *cli, const struct log_filter *filter, bool from_end)
+{
+    if (!log_follow_passed(filter)) {
+        return true;
+    }
+    cli_say(cli, "--until: %.*s has passed: %s", STR_ARG(out_time(filter->until_ms, &cli->arena)),
+            from_end ? "there is nothing to follow ('muster log dump --until TIME' shows what was written before)"
+                     : "what was written before is shown, and nothing is waited for");
+    return !from_end;
+}
+
 /* From the folder or the live node that the command line names. */
 static int show(struct cli *cli, const struct log_filter *filter, bool follow)
 {
@@ -69,7 +82,9 @@ static int show(struct cli *cli, const struct log_filter *filter, bool follow)
 static int run_dump(struct cli *cli)
 {
     struct log_filter filter;
-    return log_filter_take(cli, &filter) ? show(cli, &filter, cli_flag(cli, "follow")) : CLI_USAGE;
+    bool follow = cli_flag(cli, "follow");
+    bool good = log_filter_take(cli, &filter) && (!follow || may_follow(cli, &filter, false));
+    return good ? show(cli, &filter, follow) : CLI_USAGE;
 }
 
 static const struct cli_option dump_options[] = {
@@ -159,6 +174,9 @@ static int run_follow(struct cli *cli)
     if (cli_text(cli, "to") != NULL && filter.shard < 0) {
         return cli_fail(cli, CLI_USAGE, "--to goes with --shard: each shard counts its own entries");
     }
+    if (!may_follow(cli, &filter, from_end)) {
+        return CLI_USAGE;
+    }
     if (data == NULL) {
         filter.from = from_end ? LOG_FROM_END : filter.from;
         return log_dump_live(cli, &filter, true);
@@ -188,7 +206,7 @@ const struct cli_command command_log_follow = {
         "Of a live node: entries as they are committed. Of the folder of a running node (--data): entries as they are written, which is\n"
         "before they are committed; one that a later leader replaces has been shown all the same. Begins at the end, or with --from, "
         "--since; ends\n"
-        "with --to, --until.",
+        "with --to, --until. A time without a date (10m) is one that has passed: --until takes a date here.",
     .options = follow_options,
     .option_count = COUNT_OF(follow_options),
     .run = run_follow};

@@ -8,10 +8,14 @@ enum { FOLLOW_MS = 200 };
 
 enum { CLOCKS_DIFFER_MS = 1000 };
 
+bool log_follow_passed(const struct log_filter *f)
+{
+    return f->until_ms != 0 && log_wall_ms() > f->until_ms + CLOCKS_DIFFER_MS;
+}
+
 bool log_follow_is_over(const struct log_filter *f, uint64_t last)
 {
-    bool passed = f->until_ms != 0 && log_wall_ms() > f->until_ms + CLOCKS_DIFFER_MS;
-    return passed || (f->shard >= 0 && f->to != INT64_MAX && last >= (uint64_t)f->to);
+    return log_follow_passed(f) || (f->shard >= 0 && f->to != INT64_MAX && last >= (uint64_t)f->to);
 }
 
 struct following {

@@ -18,7 +18,7 @@
 #define OPTION_SINCE  {"since", "TIME", "only entries written then or later: 2026-11-30T20:15:00Z, or 15m, 6h, 2d ago"}
 #define OPTION_UNTIL  {"until", "TIME", "only entries written then or before"}
 #define OPTION_FOLLOW_TO {"to", "INDEX", "with --shard: ends behind that index"}
-#define OPTION_FOLLOW_UNTIL {"until", "TIME", "ends then, as this machine's clock has it; only entries written before"}
+#define OPTION_FOLLOW_UNTIL {"until", "TIME", "ends then, as this machine's clock has it; only entries written before: 2026-11-30T20:15:00Z"}
 #define OPTION_ALL    {"all", NULL, "also what is no record: barriers, terms and votes, snapshots; and entries that later ones erased"}
 #define OPTION_FORMAT {"format", "FORM", "text, json (the same as --json), or kafka: as 'kafka-dump-log --offsets-decoder' prints"}
 #define OPTION_AT     {"at", "INDEX|TIME|clock:MS", "as of that entry of the shard's log; of that time: 2026-11-30T20:15:00Z, or 15m, 6h, 2d ago; or of the shard's clock, which is never set back"}

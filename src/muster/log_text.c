@@ -31,6 +31,7 @@ enum shown {
     SHOW_PROBLEM,
     SHOW_CAUSE,
     SHOW_GROUP_TYPE,
+    SHOW_HEX,
     SHOW_UNITS
 };
 
@@ -77,6 +78,7 @@ static const struct {
     {"GroupMetadata", "subscription", SHOW_SUBSCRIPTION},
     {"GroupMetadata", "assignment", SHOW_ASSIGNMENT},
     {"Config", "ResourceType", SHOW_RESOURCE},
+    {"StateHash", "Hash", SHOW_HEX},
 };
 
 static enum shown shown_as(const char *record, const struct wire_field *field)
@@ -280,6 +282,11 @@ static void put_units(struct line *l, const struct wire_type *type, const struct
     }
 }
 
+static struct str hash_text(const void *at, struct arena *arena)
+{
+    return arena_printf(arena, "%016" PRIx64, (uint64_t) * (const int64_t *)at);
+}
+
 static void put_value(struct line *l, const struct wire_field *field, int16_t version, const void *at)
 {
     enum shown shown = shown_as(l->record, field);
@@ -287,6 +294,8 @@ static void put_value(struct line *l, const struct wire_field *field, int16_t ve
         put(l, out_time(*(const int64_t *)at, l->arena));
     } else if (shown == SHOW_UNITS) {
         put_units(l, field->type, at);
+    } else if (shown == SHOW_HEX) {
+        put(l, hash_text(at, l->arena));
     } else if (is_word(shown)) {
         put(l, str_of(word_of(shown, *(const int8_t *)at)));
     } else if (shown == SHOW_SUBSCRIPTION) {
@@ -501,7 +510,8 @@ static json_t *decoded_json(struct record record, struct arena *arena)
 }
 
 /* version -1: a key, which has all of its fields. */
-static void add_names(json_t *names, const char *record, const struct wire_type *type, int16_t version, const void *fields)
+static void add_names(json_t *names, const char *record, const struct wire_type *type, int16_t version, const void *fields,
+                      struct arena *arena)
 {
     for (uint32_t i = 0; i < type->field_count; i++) {
         const struct wire_field *field = &type->fields[i];
@@ -510,11 +520,13 @@ static void add_names(json_t *names, const char *record, const struct wire_type 
         bool carried = version < 0 || (version >= field->min_version && version <= field->max_version);
         if (carried && is_word(shown) && !is_unset(field, shown, at)) {
             out_json_set(names, field->name, json_string(word_of(shown, *(const int8_t *)at)));
+        } else if (carried && shown == SHOW_HEX) {
+            out_json_set(names, field->name, out_json_text(hash_text(at, arena)));
         }
     }
 }
 
-/* What the numbers of states, causes and the like mean; NULL: it has none. */
+/* What the numbers of states, causes and the like mean, and hashes as they are shown; NULL: it has none. */
 static json_t *names_json(struct record record, struct arena *arena)
 {
     struct wire_decoded_record decoded;
@@ -522,9 +534,9 @@ static json_t *names_json(struct record record, struct arena *arena)
         return NULL;
     }
     json_t *names = json_object();
-    add_names(names, decoded.schema->name, decoded.schema->key->type, -1, decoded.key);
+    add_names(names, decoded.schema->name, decoded.schema->key->type, -1, decoded.key, arena);
     if (decoded.value != NULL) {
-        add_names(names, decoded.schema->name, decoded.schema->value->type, decoded.value_version, decoded.value);
+        add_names(names, decoded.schema->name, decoded.schema->value->type, decoded.value_version, decoded.value, arena);
     }
     if (json_object_size(names) == 0) {
         json_decref(names);

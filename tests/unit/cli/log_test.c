@@ -391,6 +391,24 @@ static void verifies_the_hashes_that_leaders_wrote(void **state)
     run_fini(&r);
 }
 
+/* In the form in which verify shows it. */
+static void a_hash_in_the_log_is_shown_in_hexadecimal(void **state)
+{
+    struct made *m = *state;
+    made_story(m);
+    hash_in_the_log(m, MADE_LAST, -2);
+    struct log_filter filter = everything;
+    filter.type = STR("StateHash");
+    struct run r = dump(m, filter, false);
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(strstr(r.out, "StateHash Shard=1 : Index=8 Hash=fffffffffffffffe"));
+    run_fini(&r);
+    filter.format = LOG_FORMAT_JSON;
+    r = dump(m, filter, true);
+    assert_non_null(strstr(r.out, "\"Hash\":\"fffffffffffffffe\""));
+    run_fini(&r);
+}
+
 static void tells_between_which_entries_the_state_went_another_way(void **state)
 {
     struct made *m = *state;
@@ -700,6 +718,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(verifies_the_state_at_a_snapshot, setup, teardown),
         cmocka_unit_test_setup_teardown(says_that_there_was_no_hash_to_compare_with, setup, teardown),
         cmocka_unit_test_setup_teardown(verifies_the_hashes_that_leaders_wrote, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hash_in_the_log_is_shown_in_hexadecimal, setup, teardown),
         cmocka_unit_test_setup_teardown(tells_between_which_entries_the_state_went_another_way, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hash_that_is_wrong_alone_is_told_so, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hash_of_what_is_gone_is_not_compared, setup, teardown),

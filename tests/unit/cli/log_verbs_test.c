@@ -319,6 +319,16 @@ static void follow_ends(void **state)
     r = run_cli("log", "follow", "--data", f->dir, "--from", "1", "--until", "2026-09-22", NULL);
     assert_int_equal(r.code, CLI_OK);
     assert_int_equal(lines_of(r.out), 11);
+    assert_string_equal(r.err, "muster: --until: 2026-09-22T00:00:00.000Z has passed: what was written before is shown, and nothing is "
+                               "waited for\n");
+    run_fini(&r);
+    r = run_cli("log", "follow", "--data", f->dir, "--until", "10m", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
+    assert_non_null(
+        strstr(r.err, " has passed: there is nothing to follow ('muster log dump --until TIME' shows what was written before)\n"));
+    run_fini(&r);
+    r = run_cli("log", "follow", "--until", "10m", NULL);
+    assert_int_equal(r.code, CLI_USAGE);
     run_fini(&r);
     r = run_cli("log", "follow", "--data", f->dir, "--to", "4", NULL);
     assert_int_equal(r.code, CLI_USAGE);
