@@ -75,7 +75,7 @@ static int setup(void **state)
     return rc;
 }
 
-static void assert_run(struct run r, int code, const char *out, const char *err, const char *request)
+static void assert_asked(struct run r, int code, const char *out, const char *err, const char *request)
 {
     if (r.code != code || strstr(r.out, out) == NULL || strstr(r.err, err) == NULL || strcmp(asked, request) != 0) {
         fail_msg("exit code %d\nout: %s\nerr: %s\nasked: %s", r.code, r.out, r.err, asked);
@@ -89,43 +89,45 @@ static void configs_are_shown(void **state)
     (void)state;
     struct run r = run_cli("configs", "list", "topics", "orders", NULL);
     assert_string_equal(r.out, "KEY           VALUE  SOURCE\nretention.ms      5  topic\n");
-    assert_run(r, CLI_OK, "", "", "2 orders");
-    assert_run(run_cli("configs", "list", "topic", "orders", "--all", NULL), CLI_OK, "cleanup.policy  delete  default\n", "", "2 orders");
-    assert_run(run_cli("configs", "get", "topics", "orders", "cleanup.policy", NULL), CLI_OK, "cleanup.policy  delete  default\n", "",
-               "2 orders cleanup.policy");
-    assert_run(run_cli("configs", "get", "topics", "orders", "x", NULL), CLI_FAILED, "", "topics 'orders' has no config 'x'", "2 orders x");
-    assert_run(run_cli("configs", "get", "groups", "shop", "muster.protected", NULL), CLI_OK, "muster.protected  false  default\n", "",
-               "32 shop muster.protected");
-    assert_run(run_cli("configs", "list", "groups", "shop", "--all", NULL), CLI_OK,
-               "cleanup.policy    delete  default\nmuster.protected  false   default\nretention.ms", "", "32 shop streams.topology.update");
-    assert_run(run_cli("configs", "list", "groups", "shop", NULL), CLI_OK, "", "nothing is set for groups 'shop'", "32 shop");
-    assert_run(run_cli("configs", "list", "brokers", "7", "--all", "--json", NULL), CLI_OK, "\"key\": \"retention.ms\"", "", "4 7");
-    assert_run(run_cli("configs", "list", "brokers", "default", "--all", NULL), CLI_OK, "retention.ms", "", "4 ");
-    assert_run(run_cli("configs", "list", "topics", "nothing", NULL), CLI_FAILED, "", "topics 'nothing': UNKNOWN_TOPIC_OR_PARTITION",
-               "2 nothing");
+    assert_asked(r, CLI_OK, "", "", "2 orders");
+    assert_asked(run_cli("configs", "list", "topic", "orders", "--all", NULL), CLI_OK, "cleanup.policy  delete  default\n", "", "2 orders");
+    assert_asked(run_cli("configs", "get", "topics", "orders", "cleanup.policy", NULL), CLI_OK, "cleanup.policy  delete  default\n", "",
+                 "2 orders cleanup.policy");
+    assert_asked(run_cli("configs", "get", "topics", "orders", "x", NULL), CLI_FAILED, "", "topics 'orders' has no config 'x'",
+                 "2 orders x");
+    assert_asked(run_cli("configs", "get", "groups", "shop", "muster.protected", NULL), CLI_OK, "muster.protected  false  default\n", "",
+                 "32 shop muster.protected");
+    assert_asked(run_cli("configs", "list", "groups", "shop", "--all", NULL), CLI_OK,
+                 "cleanup.policy    delete  default\nmuster.protected  false   default\nretention.ms", "",
+                 "32 shop streams.topology.update");
+    assert_asked(run_cli("configs", "list", "groups", "shop", NULL), CLI_OK, "", "nothing is set for groups 'shop'", "32 shop");
+    assert_asked(run_cli("configs", "list", "brokers", "7", "--all", "--json", NULL), CLI_OK, "\"key\": \"retention.ms\"", "", "4 7");
+    assert_asked(run_cli("configs", "list", "brokers", "default", "--all", NULL), CLI_OK, "retention.ms", "", "4 ");
+    assert_asked(run_cli("configs", "list", "topics", "nothing", NULL), CLI_FAILED, "", "topics 'nothing': UNKNOWN_TOPIC_OR_PARTITION",
+                 "2 nothing");
 }
 
 static void configs_are_set_and_taken_away(void **state)
 {
     (void)state;
-    assert_run(run_cli("configs", "set", "groups", "shop", "muster.protected=true", "consumer.session.timeout.ms=45000", NULL), CLI_OK,
-               "muster.protected             true\n", "", "32 shop 0:muster.protected=true 0:consumer.session.timeout.ms=45000");
-    assert_run(run_cli("configs", "unset", "brokers", "default", "a", "b", NULL), CLI_OK, "a        -\n", "", "4  1:a=null 1:b=null");
-    assert_run(run_cli("configs", "set", "topics", "orders", "retention.ms=", NULL), CLI_OK, "retention.ms", "",
-               "2 orders 0:retention.ms=");
-    assert_run(run_cli("configs", "set", "topics", "orders", "unknown.key=1", NULL), CLI_FAILED, "",
-               "topics 'orders': INVALID_CONFIG: there is no unknown.key", "2 orders 0:unknown.key=1");
+    assert_asked(run_cli("configs", "set", "groups", "shop", "muster.protected=true", "consumer.session.timeout.ms=45000", NULL), CLI_OK,
+                 "muster.protected             true\n", "", "32 shop 0:muster.protected=true 0:consumer.session.timeout.ms=45000");
+    assert_asked(run_cli("configs", "unset", "brokers", "default", "a", "b", NULL), CLI_OK, "a        -\n", "", "4  1:a=null 1:b=null");
+    assert_asked(run_cli("configs", "set", "topics", "orders", "retention.ms=", NULL), CLI_OK, "retention.ms", "",
+                 "2 orders 0:retention.ms=");
+    assert_asked(run_cli("configs", "set", "topics", "orders", "unknown.key=1", NULL), CLI_FAILED, "",
+                 "topics 'orders': INVALID_CONFIG: there is no unknown.key", "2 orders 0:unknown.key=1");
 }
 
 static void wrong_words_are_not_sent(void **state)
 {
     (void)state;
-    assert_run(run_cli("configs", "set", "topics", "orders", "retention.ms", NULL), CLI_USAGE, "", "'retention.ms' is not KEY=VALUE", "");
-    assert_run(run_cli("configs", "unset", "topics", "orders", "a=1", NULL), CLI_USAGE, "", "'a=1' is not a KEY", "");
-    assert_run(run_cli("configs", "list", "users", "me", NULL), CLI_USAGE, "", "'users' has no configs; there are: topics, brokers, groups",
-               "");
-    assert_run(run_cli("configs", "list", "brokers", "all", NULL), CLI_USAGE, "", "'all' is not the id of a node, nor 'default'", "");
-    assert_run(run_cli("configs", "list", "brokers", "9", NULL), CLI_FAILED, "", "node 9 is not there now", "");
+    assert_asked(run_cli("configs", "set", "topics", "orders", "retention.ms", NULL), CLI_USAGE, "", "'retention.ms' is not KEY=VALUE", "");
+    assert_asked(run_cli("configs", "unset", "topics", "orders", "a=1", NULL), CLI_USAGE, "", "'a=1' is not a KEY", "");
+    assert_asked(run_cli("configs", "list", "users", "me", NULL), CLI_USAGE, "",
+                 "'users' has no configs; there are: topics, brokers, groups", "");
+    assert_asked(run_cli("configs", "list", "brokers", "all", NULL), CLI_USAGE, "", "'all' is not the id of a node, nor 'default'", "");
+    assert_asked(run_cli("configs", "list", "brokers", "9", NULL), CLI_FAILED, "", "node 9 is not there now", "");
 }
 
 int main(void)

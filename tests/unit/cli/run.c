@@ -32,6 +32,15 @@ void run_fini(struct run *r)
     *r = (struct run){0};
 }
 
+void assert_run(struct run r, int code, const char *out, const char *err)
+{
+    if (r.code != code || (out != NULL && strstr(r.out, out) == NULL) || (err != NULL && strstr(r.err, err) == NULL)) {
+        fail_msg("exit code %d\nout: %s\nerr: %s\nnot: %d\nout: %s\nerr: %s", r.code, r.out, r.err, code, out != NULL ? out : "anything",
+                 err != NULL ? err : "anything");
+    }
+    run_fini(&r);
+}
+
 void cli_begin(struct cli *cli, struct run *r, bool json)
 {
     *r = (struct run){0};

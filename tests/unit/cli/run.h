@@ -23,6 +23,8 @@ struct run {
 /* The words up to NULL, without the program's name. The result is freed by run_fini. */
 struct run run_cli(const char *word, ...) __attribute__((sentinel));
 void run_fini(struct run *r);
+/* It ended so and said that, NULL: anything; it is freed. */
+void assert_run(struct run r, int code, const char *out, const char *err);
 /* A command's context without a command line, for functions that take one. cli_begin, then the call, then cli_end gives the output. */
 void cli_begin(struct cli *cli, struct run *r, bool json);
 void cli_end(struct cli *cli, struct run *r, int code);
