@@ -191,11 +191,12 @@ static int alter_part(struct cli *cli, struct client *client, struct offset_chan
 
 /* What is more than an entry holds goes in parts, smaller ones if need be. Members are fenced with each: whoever is back before the last one may have begun where that has not been yet, and
  * is gone again with it, so that behind it nothing is committed of what was before. Whatever goes into one entry is done by one. */
-static int alter(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
+static int alter(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how, int *ret_done)
 {
     struct change_how next = *how;
     int most = how->fence ? changes->count : PART_MOST;
     int done = 0, parts = 0;
+    *ret_done = 0;
     while (done < changes->count) {
         struct offset_changes part = {.group = changes->group, .v = changes->v + done};
         part.count = changes->count - done < most ? changes->count - done : most;
@@ -214,6 +215,7 @@ static int alter(struct cli *cli, struct client *client, struct offset_changes *
         }
         changes->fenced += part.fenced;
         done += part.count;
+        *ret_done = done;
         parts++;
         next.create = !how->validate_only && how->create == CREATE_MUST ? CREATE_NO : how->create;
     }
@@ -410,6 +412,16 @@ static bool makes_group(struct cli *cli, struct client *client, const struct off
     return how->create == CREATE_MUST || (how->create == CREATE_MAY && !had && group_missing(client, changes->group, &cli->arena));
 }
 
+static void say_undo(struct cli *cli, struct str undo, struct str undo_new)
+{
+    if (!str_is_empty(undo)) {
+        cli_say(cli, "to undo it: %.*s", STR_ARG(undo));
+    }
+    if (!str_is_empty(undo_new)) {
+        cli_say(cli, "%s: %.*s", str_is_empty(undo) ? "to undo it" : "and of what had no offset before", STR_ARG(undo_new));
+    }
+}
+
 int offsets_change(struct cli *cli, struct client *client, struct offset_changes *changes, const struct change_how *how)
 {
     bool whole = false;
@@ -418,15 +430,20 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
     if (rc < 0) {
         return cli_client_failed(cli, client, rc);
     }
+    int done;
     if (!whole || how->validate_only) {
-        return whole ? alter(cli, client, changes, how) : change_in_parts(cli, client, changes, how);
+        return whole ? alter(cli, client, changes, how, &done) : change_in_parts(cli, client, changes, how);
     }
     struct offset_undo undo = offset_undo_note(cli, client, changes->group);
     bool made = makes_group(cli, client, changes, how);
-    int code = alter(cli, client, changes, how);
-    if (code == CLI_OK) {
-        changes->undo = made ? offset_undo_made(cli, changes->group) : offset_undo_words(cli, &undo, changes);
-        changes->undo_new = made ? STR_NULL : offset_undo_new(cli, changes);
+    int code = alter(cli, client, changes, how, &done);
+    struct offset_changes changed = {.group = changes->group, .v = changes->v, .count = done};
+    if (done > 0) {
+        changes->undo = made ? offset_undo_made(cli, changes->group) : offset_undo_words(cli, &undo, &changed);
+        changes->undo_new = made ? STR_NULL : offset_undo_new(cli, &changed);
+    }
+    if (code != CLI_OK) {
+        say_undo(cli, changes->undo, changes->undo_new);
     }
     return code;
 }
@@ -517,12 +534,7 @@ static void say_done(const struct change_report *r, struct cli *cli)
         cli_say(cli, "%d offset%s deleted", r->deleted, r->deleted == 1 ? " is" : "s are");
     }
     for (int i = 0; i < r->undos && i < CHANGE_UNDOS; i++) {
-        if (!str_is_empty(r->undo[i])) {
-            cli_say(cli, "to undo it: %.*s", STR_ARG(r->undo[i]));
-        }
-        if (!str_is_empty(r->undo_new[i])) {
-            cli_say(cli, "%s: %.*s", str_is_empty(r->undo[i]) ? "to undo it" : "and of what had no offset before", STR_ARG(r->undo_new[i]));
-        }
+        say_undo(cli, r->undo[i], r->undo_new[i]);
     }
     if (r->undos > CHANGE_UNDOS) {
         cli_say(cli, "and likewise for %d other groups (--json says how)", r->undos - CHANGE_UNDOS);

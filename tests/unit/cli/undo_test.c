@@ -224,6 +224,40 @@ static void what_is_too_much_for_a_command_line_is_not_deleted_whole(void **stat
     assert_run(r, CLI_OK, NULL, "51 offsets are set\n");
 }
 
+/* A part of the change is done, and refused is what follows. */
+static const void *alters_once(struct fake *f, int16_t key, const void *request)
+{
+    if (key != API_KEY_ALTER_GROUP_OFFSETS || (*(int *)f->more_state)++ == 0) {
+        return sets_new(f, key, request);
+    }
+    struct alter_group_offsets_response *r = ARENA_NEW(&f->arena, struct alter_group_offsets_response, 1);
+    wire_init(&wire_alter_group_offsets_response, r);
+    r->error_code = 44;
+    return r;
+}
+
+static void what_was_done_in_part_says_how_it_is_undone(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    static char topic[32000] = "wide:0";
+    struct fake *f = *state;
+    int asked = 0;
+    size_t len = strlen(topic);
+    for (int i = 1; i < 4100; i++) {
+        len += (size_t)snprintf(topic + len, sizeof(topic) - len, ",%d", i);
+    }
+    fake_more(f, alters_once, keys, COUNT_OF(keys));
+    f->more_state = &asked;
+    assert_run(run_cli("offsets", "reset", "old", "--topic", topic, "--to-offset", "3", "--execute", NULL), CLI_FAILED, NULL,
+               "group 'old': 4000 of 4100 offsets were changed\n"
+               "muster: to undo it: muster offsets reset old --topic wide:0 --to-index 5 --execute\n");
+    assert_int_equal(asked, 2);
+    asked = 1;
+    struct run r = run_cli("offsets", "reset", "old", "--topic", topic, "--to-offset", "3", "--execute", NULL);
+    assert_null(strstr(r.err, "undo"));
+    assert_run(r, CLI_FAILED, NULL, "group 'old': POLICY_VIOLATION");
+}
+
 static const void *deletes_group(struct fake *f, int16_t key, const void *request)
 {
     if (key == API_KEY_DELETE_GROUPS) {
@@ -289,6 +323,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_was_removed_is_said_to_come_back_where_it_does, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_had_no_offset_before_is_undone_too, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_is_too_much_for_a_command_line_is_not_deleted_whole, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(what_was_done_in_part_says_how_it_is_undone, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_deleted_group_says_how_it_comes_back, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(the_command_that_undoes_is_one_for_a_shell, fake_setup, fake_teardown),
     };
