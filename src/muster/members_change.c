@@ -10,6 +10,7 @@
 enum { KIND_ADD = 1, KIND_PROMOTE = 2, KIND_REMOVE = 3, KIND_REPLACE = 4 };
 enum { KAFKA_REASSIGNMENT_IN_PROGRESS = 60 };
 enum { CHANGE_UNDER_WAY = 0, CHANGE_DONE = 1 };
+enum { STANDING_VOTER = 2 };
 enum { ANSWER_MS = 1000, WAIT_SECONDS = 300, WAIT_MOST_SECONDS = 86400, LOOK_EVERY_ATTEMPT = 4 };
 
 /* ---- watching a change ---------------------------------------------------------------------------------------------------------- */
@@ -158,6 +159,38 @@ static int print_begun(struct cli *cli, const struct change_member_request *q, i
     return CLI_OK;
 }
 
+/* How many vote once the change is done; -1: it changes nothing about that, or nobody tells. */
+static int voters_then(struct cli *cli, struct client *c, const struct change_member_request *q)
+{
+    struct members_view *view = arena_get(&cli->arena, sizeof(*view));
+    if (q->kind == KIND_REPLACE || q->learner || members_fetch(c, &cli->arena, view) < 0) {
+        return -1;
+    }
+    c->deadline_ms = client_now_ms() + cli->timeout_ms;
+    int voters = q->kind != KIND_REMOVE;
+    bool votes = false;
+    for (int32_t i = 0; i < view->base->members.len; i++) {
+        const struct cluster_members_response_member *m = &view->base->members.v[i];
+        bool voter = m->standing == STANDING_VOTER;
+        votes = votes || (voter && m->node_id == q->node_id);
+        voters += voter && m->node_id != q->node_id;
+    }
+    return votes == (q->kind == KIND_REMOVE) ? voters : -1;
+}
+
+/* An even number of voters survives no more failures than one less, and two do not survive any. */
+static void say_voters(struct cli *cli, int voters)
+{
+    if (voters == 1) {
+        cli_say(cli, "with 1 voter the cluster survives no failure, and what that node's disk loses is lost");
+    } else if (voters == 2) {
+        cli_say(cli, "with 2 voters the cluster survives no failure: when either of them is down, nothing is served");
+    } else if (voters > 0 && voters % 2 == 0) {
+        cli_say(cli, "with %d voters the cluster survives %d failure%s, as with %d: an odd number is best", voters, voters / 2 - 1,
+                voters == 4 ? "" : "s", voters - 1);
+    }
+}
+
 static int run_change(struct cli *cli, const struct change_member_request *q)
 {
     struct client c;
@@ -169,8 +202,13 @@ static int run_change(struct cli *cli, const struct change_member_request *q)
     if (code != CLI_OK) {
         return code;
     }
+    c.attempt_ms = ANSWER_MS;
+    int voters = voters_then(cli, &c, q);
     c.attempt_ms = ANSWER_MS * 5;
     code = begin(cli, &c, q, &change);
+    if (code == CLI_OK) {
+        say_voters(cli, voters);
+    }
     if (code == CLI_OK && cli_flag(cli, "no-wait")) {
         code = print_begun(cli, q, change);
     } else if (code == CLI_OK) {
@@ -237,6 +275,7 @@ const struct cli_command command_cluster_add = {
         "muster.shards. One\n"
         "change is under way at a time; it goes on without this command, whoever leads. A node that does not come within\n"
         "muster.membership.join.timeout.ms (60000) is given up (exit code 1).\n"
+        "Three voters survive the failure of one, five of two; four no more than three: nodes are best added by twos.\n"
         "The node's file lists all nodes and itself in muster.peers. Those of the other nodes need no change before they are started\n"
         "again: who belongs to the cluster is in their folders, and their logs say that the file is older.\n"
         "    node.id=4\n"
@@ -289,6 +328,7 @@ const struct cli_command command_cluster_remove = {
     .details =
         "Refused when the voters that are left would have no majority that answers. A node that runs ends by itself (exit code 8) and\n"
         "leaves a note in its folder.\n"
+        "Three voters survive the failure of one, five of two; two survive none, and four no more than three.\n"
         "A node that is to come back is not removed: end it with SIGTERM (systemctl stop); it hands over what it leads, and clients "
         "notice\n"
         "nothing.",
@@ -359,7 +399,7 @@ static int rebalance(struct cli *cli, struct client *c, struct members_view *vie
         }
         int32_t home = home_of(view, shard);
         const struct cluster_members_response_member *m = members_find(view, home);
-        if (home < 0 || s->leader == home || (m != NULL && (!m->connected || m->standing != 2))) {
+        if (home < 0 || s->leader == home || (m != NULL && (!m->connected || m->standing != STANDING_VOTER))) {
             continue;
         }
         c->deadline_ms = client_now_ms() + cli->timeout_ms;

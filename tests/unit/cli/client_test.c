@@ -428,10 +428,65 @@ static void an_addition_in_the_way_says_how_it_is_ended(void **state)
     run_fini(&r);
 }
 
+/* Voters are nodes 1 to *more_state, node 9 learns; every change is taken, and goes on. */
+static const void *voting(struct fake *f, int16_t key, const void *request)
+{
+    (void)request;
+    if (key == API_KEY_CHANGE_MEMBER) {
+        struct change_member_response *r = ARENA_NEW(&f->arena, struct change_member_response, 1);
+        wire_init(&wire_change_member_response, r);
+        r->change_id = 5;
+        return r;
+    }
+    if (key != API_KEY_CLUSTER_MEMBERS) {
+        return NULL;
+    }
+    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
+    wire_init(&wire_cluster_members_response, r);
+    r->node_id = NODE_ID;
+    r->members.len = *(int *)f->more_state + 1;
+    r->members.v = ARENA_NEW(&f->arena, struct cluster_members_response_member, r->members.len);
+    for (int32_t i = 0; i < r->members.len; i++) {
+        bool learns = i + 1 == r->members.len;
+        r->members.v[i] = (struct cluster_members_response_member){
+            .node_id = learns ? 9 : i + 1, .standing = learns ? 1 : 2, .peer_address = STR("p:1"), .host = STR("h"), .release = STR_NULL};
+    }
+    return r;
+}
+
+static void assert_warned(struct fake *f, int voters, const char *verb, const char *node, const char *said)
+{
+    f->more_state = &voters;
+    struct run r = run_cli("cluster", verb, node, "--no-wait", NULL);
+    assert_string_equal(r.err, said);
+    assert_run(r, CLI_OK, "Change 5 is under way", NULL);
+}
+
+/* Somebody used to etcd expects a word where a change makes the cluster no safer, or less safe than it looks. */
+static void how_many_failures_are_survived_is_told(void **state)
+{
+    static const int16_t keys[] = {API_KEY_CHANGE_MEMBER, API_KEY_CLUSTER_MEMBERS};
+    static const char two[] = "muster: with 2 voters the cluster survives no failure: when either of them is down, nothing is served\n";
+    static const char four[] = "muster: with 4 voters the cluster survives 1 failure, as with 3: an odd number is best\n";
+    struct fake *f = *state;
+    fake_more(f, voting, keys, COUNT_OF(keys));
+    assert_warned(f, 3, "remove", "2", two);
+    assert_warned(f, 2, "remove", "2", "muster: with 1 voter the cluster survives no failure, and what that node's disk loses is lost\n");
+    assert_warned(f, 4, "remove", "2", "");
+    assert_warned(f, 5, "remove", "2", four);
+    assert_warned(f, 2, "remove", "9", ""); /* it has no vote */
+    assert_warned(f, 1, "add", "4@h:1", two);
+    assert_warned(f, 3, "add", "4@h:1", four);
+    assert_warned(f, 4, "add", "6@h:1", "");
+    assert_warned(f, 5, "promote", "9", "muster: with 6 voters the cluster survives 2 failures, as with 5: an odd number is best\n");
+    assert_warned(f, 2, "replace", "2", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_addition_in_the_way_says_how_it_is_ended, fake_setup, fake_teardown),
+        cmocka_unit_test_setup_teardown(how_many_failures_are_survived_is_told, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_coordinator_is_waited_for, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_moved_coordinator_is_followed, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(an_unknown_group_is_an_error, fake_setup, fake_teardown),
