@@ -24,6 +24,10 @@ struct cli_option {
     const char *help;
 };
 
+struct cli_column { /* of a table that the command prints, where its name does not say it all */
+    const char *name, *help;
+};
+
 struct cli;
 struct cli_command {
     const char *noun, *verb;
@@ -33,6 +37,8 @@ struct cli_command {
     const char *details;            /* paragraphs for --help; NULL: none */
     const struct cli_option *options;
     size_t option_count;
+    const struct cli_column *columns;
+    size_t column_count;
     const char *named_by[2];     /* options whose values are operands, by Kafka's names for them: those of the first come first */
     bool watchable;              /* it only shows how something is: --watch */
     bool both;                   /* it reads a folder and talks to a cluster, so that --data and --bootstrap go together */

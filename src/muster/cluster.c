@@ -1,4 +1,5 @@
 /* cluster.c: muster cluster status, transfer. */
+#include "columns.h"
 #include "commands.h"
 #include "group_view.h"
 #include "out.h"
@@ -362,6 +363,22 @@ static int run_status(struct cli *cli)
     return judge(cli, cluster);
 }
 
+static const struct cli_column status_columns[] = {
+    {"ADDRESS, PEER-ADDRESS", "where clients reach the node, and where the other nodes do"},
+    {"STATE", "of a node: up, or unreachable: it did not answer this command; of a shard: serving, not serving, no leader, DIVERGED"},
+    {"LEADS", "how many shards the node leads: it is the coordinator of their groups"},
+    {"VERSION", "of the node's program"},
+    COLUMN_SHARD,
+    {"LEADER", "the node that leads the shard; all that follows is as it tells"},
+    {"TERM", "counts the elections: each leader has another one"},
+    {"COMMIT-INDEX", "the newest entry of the shard's log that a majority has on its disks"},
+    {"LOG-FROM", "the oldest entry that the leader has in memory"},
+    {"SNAPSHOT", "the entry up to which its newest snapshot holds the state: a node that starts goes on from there; 0: there is none yet"},
+    COLUMN_GROUPS_OFFSETS,
+    {"KBYTES", "memory that the state takes, in KiB"},
+    {"BEHIND", "NODE:ENTRIES, how many each other node has yet to apply; '?' where it does not answer"},
+};
+
 const struct cli_command command_cluster_status = {
     .noun = "cluster",
     .verb = "status",
@@ -369,13 +386,14 @@ const struct cli_command command_cluster_status = {
     .watchable = true,
     .summary = "Shows the nodes and the shards: who leads, how far each replica is.",
     .details =
-        "Every node is asked. A shard is serving when its leader answers confirmed reads of the shards it leads. BEHIND: entries that\n"
-        "each other node has yet to apply, '?' where it does not answer. DIVERGED: two replicas differ at the same index, which is\n"
-        "never right.\n"
+        "Every node is asked. A shard is serving when its leader answers confirmed reads of the shards it leads. DIVERGED: two replicas\n"
+        "differ at the same index, which is never right.\n"
         "Exit code 0 when every shard has a leader, 1 when a shard has none: a majority of its nodes has to answer each other. Nodes that\n"
         "do not answer are named on standard error and do not count by themselves.\n"
         "To stop a node for a while end it with SIGTERM (systemctl stop): it hands over what it leads, and clients notice nothing. Do not\n"
         "remove it.",
+    .columns = status_columns,
+    .column_count = COUNT_OF(status_columns),
     .run = run_status};
 
 /* ---- transfer ---- */

@@ -1,4 +1,5 @@
 /* groups.c: muster groups ... */
+#include "columns.h"
 #include "commands.h"
 #include "group_view.h"
 #include "log_options.h"
@@ -81,6 +82,14 @@ static const struct cli_option list_options[] = {
     OPTION_NODE,
 };
 
+static const struct cli_column list_columns[] = {
+    {"TYPE", "the protocol of the group: classic (JoinGroup), consumer (KIP-848), streams (KIP-1071)"},
+    {"PROTOCOL", "what the members are: consumer, connect, ...; '-' where only offsets were committed"},
+    {"STATE",
+     "Stable: every member has what it is to have; Empty: there are no members; else a rebalance is under way, or topics are missing"},
+    {"COORDINATOR", "the node that serves the group"},
+};
+
 const struct cli_command command_groups_list = {
     .noun = "groups",
     .verb = "list",
@@ -92,6 +101,8 @@ const struct cli_command command_groups_list = {
         "Every node is asked for the groups it coordinates. A node that does not answer is named on standard error. A group that is\n"
         "protected and not there yet is not among those of --protected: 'muster configs list groups GROUP' tells of it.",
     .option_count = COUNT_OF(list_options),
+    .columns = list_columns,
+    .column_count = COUNT_OF(list_columns),
     .run = run_list};
 
 /* ---- describe ---- */
@@ -254,6 +265,24 @@ static const struct cli_option describe_options[] = {
     OPTION_NODE,
 };
 
+static const struct cli_column describe_columns[] = {
+    {"TYPE, STATE, PROTOCOL",
+     "as in 'muster groups list'; of a member of a consumer group PROTOCOL is what it speaks: classic ones may be in it, too"},
+    {"STRATEGY, ASSIGNOR", "how the partitions are dealt out"},
+    {"EPOCH", "of a group: counts the changes of its members and of what they read; of a member: the assignment that it has taken"},
+    {"ASSIGNMENT-EPOCH", "the EPOCH that the newest assignment was made for; what is ahead of it has yet to be assigned"},
+    {"TARGET-EPOCH, TARGET", "the assignment that a member is on its way to; it has all of it when EPOCH and ASSIGNMENT are the same"},
+    {"TOPICS, TOPIC-REGEX", "what the member subscribes to"},
+    COLUMN_CONSUMER_ID,
+    COLUMN_INSTANCE,
+    COLUMN_CLIENT_ID,
+    COLUMN_GROUP_SHARD,
+    COLUMN_CURRENT,
+    COLUMN_END,
+    COLUMN_LAG,
+    COLUMN_EPOCHS,
+};
+
 const struct cli_command command_groups_describe = {
     .noun = "groups",
     .verb = "describe",
@@ -264,16 +293,14 @@ const struct cli_command command_groups_describe = {
     .named_by = {"group"},
     .summary = "Shows groups of any type: state, members, what each partition's offset is and who has it.",
     .details =
-        "LAG is the distance from the committed offset to the end of the partition, 0 where the offset is beyond it (the end was set by\n"
-        "hand, or is behind); '-' stands where there is nothing to say.\n"
-        "A consumer group whose EPOCH is ahead of its ASSIGNMENT-EPOCH has yet to get an assignment; a member has all of it when "
-        "its EPOCH is the\n"
-        "TARGET-EPOCH and ASSIGNMENT is TARGET. PROTOCOL is what the member speaks: classic ones may be in a consumer group while "
-        "it changes over.\n"
-        "A group that is protected ('muster groups protect') is said to be.\n"
-        "With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of streams groups.",
+        "Where there is nothing to say stands '-'. A group that is protected ('muster groups protect') is said to be. 'muster groups why' "
+        "says\n"
+        "why it rebalanced last. With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of\n"
+        "streams groups.",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),
+    .columns = describe_columns,
+    .column_count = COUNT_OF(describe_columns),
     .run = run_describe};
 
 /* ---- coordinator ---- */

@@ -62,6 +62,14 @@ static void print_options(FILE *to, const char *title, const struct cli_option *
     }
 }
 
+static void print_columns(FILE *to, const struct cli_command *c)
+{
+    fputs(c->column_count > 0 ? "\nColumns\n" : "", to);
+    for (size_t i = 0; i < c->column_count; i++) {
+        print_row(to, OPTION_WIDTH, c->columns[i].name, c->columns[i].help);
+    }
+}
+
 size_t help_global_count(const struct cli_command *c)
 {
     return c->watchable ? cli_global_option_count : cli_global_option_count - WATCH_OPTIONS;
@@ -73,6 +81,7 @@ void help_command(FILE *to, const struct cli_command *c)
     if (c->details != NULL) {
         fprintf(to, "\n%s\n", c->details);
     }
+    print_columns(to, c);
     print_options(to, "Options", c->options, c->option_count);
     print_options(to, "Options of every command", cli_global_options, help_global_count(c));
     fprintf(to, "\nExit codes\n%s", cli_exit_codes);

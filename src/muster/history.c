@@ -347,6 +347,19 @@ static const struct cli_option history_options[] = {
     OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS, OPTION_AT, OPTION_DATA_AT, OPTION_NODE,
 };
 
+static const struct cli_column history_columns[] = {
+    {"REBALANCE, BEGAN", "its number, and when the group was not settled any more"},
+    {"EPOCHS", "of the group before and after it; generations in a classic group"},
+    {"MEMBERS", "how many there were at its end"},
+    {"MOVED", "how many partitions or tasks members were given; not what nobody has any more"},
+    {"SETTLED-AFTER", "how long it took; '-' while it goes on"},
+    {"LAST", "who joined last in a classic group, else who was the last to have what it is to have"},
+    {"CAUSE, REASON", "what began it; and what the client said, or the topics that changed"},
+    {"FROM, TO", "who gave partitions or tasks up and who got them; '-' is nobody"},
+    {"COORDINATOR", "when the group's coordinator moved FROM-NODE TO-NODE, with the TERM of the new leader"},
+    {"NOBODY-LED, HOW", "how long nobody led, at most, since the node before was last heard of; handed over, or lost"},
+};
+
 const struct cli_command command_groups_history = {
     .noun = "groups",
     .verb = "history",
@@ -357,17 +370,13 @@ const struct cli_command command_groups_history = {
     .named_by = {"group"},
     .summary = "Shows the latest rebalances of groups: causes, who, what moved, how long it took.",
     .details =
-        "A rebalance lasts from the moment a settled group moves until it is settled again; SETTLED-AFTER is '-' while it goes on. "
-        "EPOCHS are\n"
-        "generations in a classic group. LAST joined last in a classic group, else it was the last to have what it is to have. "
-        "REASON is what the\n"
-        "client said, or the topics that changed. FROM '-' is nobody, TO '-' is nobody any more; MOVED counts what "
-        "members were given,\n"
-        "so not what nobody has any more. Of many causes the first seven and the newest are shown. A row without a number says\n"
-        "when the group's coordinator moved, which by itself does nothing to it; NOBODY-LED is since the node before was last heard\n"
-        "of. Of each shard the newest 32 moves are kept.",
+        "A rebalance lasts from the moment a settled group moves until it is settled again. Of many causes the first seven and the newest\n"
+        "are shown. A row without a number says when the group's coordinator moved, which by itself does nothing to it. Of each shard the\n"
+        "newest 32 moves are kept. 'muster groups why' says the newest rebalance in a sentence.",
     .options = history_options,
     .option_count = COUNT_OF(history_options),
+    .columns = history_columns,
+    .column_count = COUNT_OF(history_columns),
     .run = run_history};
 
 static int why_one(struct describing *d, struct str group)

@@ -1,4 +1,5 @@
 /* log_diff.c: muster log diff: two logs entry by entry. Of the first only a hash is kept of each entry, so that what is needed is 24 bytes an entry. */
+#include "columns.h"
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
@@ -241,6 +242,13 @@ static const struct cli_option diff_options[] = {
     OPTION_UNTIL,
 };
 
+static const struct cli_column diff_columns[] = {
+    COLUMN_SHARD,
+    {"FIRST, LAST", "the indexes of its entries in the first log; OTHER-FIRST, OTHER-LAST: in the other"},
+    {"SAME, DIFFERENT", "how many of those that both have are the same, term and contents, and how many are not"},
+    {"FIRST-DIFFERENCE", "the index of the first that is not"},
+};
+
 const struct cli_command command_log_diff = {
     .noun = "log",
     .verb = "diff",
@@ -253,4 +261,6 @@ const struct cli_command command_log_diff = {
         "differ by right. Exit code 1 when entries differ.",
     .options = diff_options,
     .option_count = COUNT_OF(diff_options),
+    .columns = diff_columns,
+    .column_count = COUNT_OF(diff_columns),
     .run = run_diff};

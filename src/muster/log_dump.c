@@ -1,4 +1,5 @@
 /* log_dump.c: muster log dump, follow, grep: the records of the log as they stand there. */
+#include "columns.h"
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
@@ -95,33 +96,39 @@ static const struct cli_option dump_options[] = {
     OPTION_ALL,   OPTION_FORMAT, {"follow", NULL, "go on with entries as they are committed, until interrupted (a live node)"},
 };
 
+static const struct cli_column dump_columns[] = {
+    COLUMN_SHARD,
+    {"INDEX", "the entry's number in the log of the shard: what --from, --to, --at and 'offsets reset --to-index' mean"},
+    {"TERM", "of the leader that wrote it: counts the shard's elections"},
+    {"SIZE", "of the entry, in bytes"},
+    {"TIME", "the wall clock of the node that wrote it"},
+    {"RULE", "the rule of the group protocol that made the record"},
+    {"RECORD <- REQUEST", "type, key : value; and the request that it was made for, its client, and the reason that the client gave"},
+};
+
 const struct cli_command command_log_dump = {
     .noun = "log",
     .verb = "dump",
     .operands = "",
     .summary = "Shows the records of the log, each with the request that caused it.",
     .details =
+        "From a data folder (--data) or from a live node (--bootstrap, the first that answers). One line for each record; with --json one\n"
+        "JSON object a line; with --format kafka as 'kafka-dump-log --offsets-decoder' prints them: the offset is the entry's index.\n"
+        "    muster log dump --group my-group --since 1h\n"
+        "    muster log dump --group my-group --data node-1/data\n"
+        "Entries that a later leader replaced were never committed and are left out unless --all shows them. A folder's log may end in\n"
+        "entries that are not committed yet; a live node shows the committed entries that it has in memory, and waits for those that the\n"
+        "shards' leaders had when it was asked; with --disk all that its disk has.\n"
         "Commits carry no member id in the log, only the client's id and host: --member does not find them, 'muster log grep' does by\n"
         "those.\n"
-        "From a data folder (--data) or from a live node (--bootstrap, the first that answers). One line for each record; with --json one\n"
-        "JSON object a line; with --format kafka as 'kafka-dump-log --offsets-decoder' prints them: the offset is the entry's index. SIZE "
-        "is\n"
-        "the entry's, in bytes; TIME is the wall clock of the node that wrote the entry, RULE the rule that made the record; behind the "
-        "arrow\n"
-        "stand the request it was applied to, its client, and the client's reason. Entries that a later leader replaced were never\n"
-        "committed and are left out unless --all shows them. A folder's log may end in entries that are not committed yet; a live node\n"
-        "shows the committed entries that it has in memory, and waits for those that the shards' leaders had when it was asked; with "
-        "--disk all\n"
-        "that its disk has.\n"
         "Exit code 1 when nothing is there of what was asked for, as grep has it: of those places and times, too. So who asks again and\n"
-        "again with --shard and the next --from is told that nothing new is there: 'nothing is there' on standard error, exit code 1. "
-        "'log\n"
-        "follow --from' waits instead. Damage: everything "
-        "before it is shown, then its place\n"
-        "and kind on standard error, and exit code 4 or 5.\n"
-        "    muster log dump --group my-group --since 1h",
+        "again with --shard and the next --from is told that nothing new is there: 'nothing is there' on standard error, exit code 1.\n"
+        "'log follow --from' waits instead. Damage: everything before it is shown, then its place and kind on standard error, and exit\n"
+        "code 4 or 5.",
     .options = dump_options,
     .option_count = COUNT_OF(dump_options),
+    .columns = dump_columns,
+    .column_count = COUNT_OF(dump_columns),
     .run = run_dump};
 
 /* ---- grep ---- */

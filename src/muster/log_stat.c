@@ -1,4 +1,5 @@
 /* log_stat.c: muster log stat: what a log consists of. One pass, memory bounded by what is counted by name. */
+#include "columns.h"
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
@@ -328,14 +329,23 @@ static const struct cli_option stat_options[] = {
     {"top", "N", "so many groups and clients, those with most bytes (10)"},
 };
 
-const struct cli_command command_log_stat = {
-    .noun = "log",
-    .verb = "stat",
-    .operands = "",
-    .summary = "Counts what a log consists of: by shard, type of record, group and client.",
-    .details = "BYTES of a shard are those of its entries; of a type, a group or a client those of keys and values. FROM and TO are the "
-               "wall clock of\n"
-               "the nodes that wrote the first and the last entry. ERASED entries were never committed. With --json one document.",
-    .options = stat_options,
-    .option_count = COUNT_OF(stat_options),
-    .run = run_stat};
+static const struct cli_column stat_columns[] = {
+    COLUMN_SHARD,
+    {"FIRST, LAST", "the indexes of its entries"},
+    {"TERMS", "of the leaders that wrote them, the first and the last"},
+    {"ENTRIES, ERASED", "how many stand; how many were replaced by a later leader and never committed"},
+    {"RECORDS, TOMBSTONES", "what the entries hold: values of keys; those that delete one"},
+    {"BYTES", "of a shard: of its entries; of a type, a group or a client: of keys and values"},
+    {"FROM, TO", "the wall clock of the nodes that wrote the first and the last entry"},
+};
+
+const struct cli_command command_log_stat = {.noun = "log",
+                                             .verb = "stat",
+                                             .operands = "",
+                                             .summary = "Counts what a log consists of: by shard, type of record, group and client.",
+                                             .details = "With --json one document.",
+                                             .options = stat_options,
+                                             .option_count = COUNT_OF(stat_options),
+                                             .columns = stat_columns,
+                                             .column_count = COUNT_OF(stat_columns),
+                                             .run = run_stat};

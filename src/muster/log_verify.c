@@ -1,4 +1,5 @@
 /* log_verify.c: muster log verify. */
+#include "columns.h"
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
@@ -232,6 +233,17 @@ static const struct cli_option verify_options[] = {
     {"checksums", NULL, "only the checksums: ten times as fast, but entries are not applied and no state is compared"},
 };
 
+static const struct cli_column verify_columns[] = {
+    COLUMN_SHARD,
+    {"APPLIED", "the index of the newest entry in the state"},
+    {"ENTRIES", "how many were applied, behind the snapshot that was begun with"},
+    COLUMN_GROUPS_OFFSETS,
+    COLUMN_TOPICS,
+    COLUMN_STATE_HASH,
+    {"COMPARED, FIRST, LAST", "with --with: at how many indexes the states of both were compared, and from where to where"},
+    {"FIRST-DIFFERENCE", "the first of them at which they differ"},
+};
+
 const struct cli_command command_log_verify = {
     .noun = "log",
     .verb = "verify",
@@ -247,4 +259,6 @@ const struct cli_command command_log_verify = {
         "behind which they differ is shown. 'log diff' finds the entry in which two nodes' logs differ.",
     .options = verify_options,
     .option_count = COUNT_OF(verify_options),
+    .columns = verify_columns,
+    .column_count = COUNT_OF(verify_columns),
     .run = run_verify};

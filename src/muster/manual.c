@@ -75,6 +75,18 @@ static void put_options(FILE *to, const char *title, const struct cli_option *op
     }
 }
 
+static void put_columns(FILE *to, const struct cli_command *c)
+{
+    fputs(c->column_count > 0 ? ".SH COLUMNS\n" : "", to);
+    for (size_t i = 0; i < c->column_count; i++) {
+        fputs(".TP\n\\fB", to);
+        put_text(to, c->columns[i].name);
+        fputs("\\fR\n", to);
+        put_text(to, c->columns[i].help);
+        fputc('\n', to);
+    }
+}
+
 static void put_title(FILE *to, const char *page)
 {
     fputs(".TH ", to);
@@ -123,6 +135,7 @@ void manual_command(FILE *to, const struct cli_command *c, const struct cli_comm
         fputs(".SH DESCRIPTION\n", to);
         put_details(to, c->details);
     }
+    put_columns(to, c);
     put_options(to, "OPTIONS", c->options, c->option_count);
     put_options(to, "\"OPTIONS OF EVERY COMMAND\"", cli_global_options, help_global_count(c));
     put_exit_codes(to);

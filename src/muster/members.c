@@ -136,6 +136,15 @@ static int run_members(struct cli *cli)
     return code;
 }
 
+static const struct cli_column members_columns[] = {
+    {"ADDRESS, PEER-ADDRESS", "where clients reach the node, and where the other nodes do"},
+    {"STANDING", "what the cluster wants of it: a voter, a learner (it is sent everything but has no vote), joining or leaving"},
+    {"STATE", "connected, or unreachable, as the node has it that leads shard 0"},
+    {"VOTES-IN, LEARNS-IN", "in how many shards it is a voter or a learner already"},
+    {"LAG", "how many entries it misses in the shard where it misses most"},
+    {"VERSION, LEVEL", "of its program, and the highest feature level that it knows ('muster cluster upgrade')"},
+};
+
 const struct cli_command command_cluster_members = {
     .noun = "cluster",
     .verb = "members",
@@ -143,10 +152,8 @@ const struct cli_command command_cluster_members = {
     .watchable = true,
     .summary = "Shows the nodes of the cluster, what they may do in its shards, and the newest change of them.",
     .details =
-        "STANDING is what the cluster wants of a node: a voter, a learner (it is sent everything but has no vote), joining or leaving.\n"
-        "VOTES-IN and LEARNS-IN say in how many shards it is so already, LAG how many entries it misses in the shard where it misses "
-        "most.\n"
-        "LEVEL: the highest feature level that the node's program knows (see upgrade).\n"
         "To stop a node for a while end it with SIGTERM (systemctl stop): it hands over what it leads, and clients notice nothing. Do not\n"
         "remove it.",
+    .columns = members_columns,
+    .column_count = COUNT_OF(members_columns),
     .run = run_members};

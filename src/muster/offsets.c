@@ -1,4 +1,5 @@
 /* offsets.c: muster offsets ... */
+#include "columns.h"
 #include "commands.h"
 #include "group_view.h"
 #include "log_options.h"
@@ -117,6 +118,10 @@ static const struct cli_option list_options[] = {
     OPTION_NAMED_GROUPS, OPTION_ALL_GROUPS, OPTION_AT, OPTION_DATA_AT, OPTION_NODE,
 };
 
+static const struct cli_column list_columns[] = {
+    COLUMN_CURRENT, COLUMN_END, COLUMN_LAG, COLUMN_EPOCHS, {"METADATA", "a text that the client committed with the offset"},
+};
+
 const struct cli_command command_offsets_list = {
     .noun = "offsets",
     .verb = "list",
@@ -125,10 +130,10 @@ const struct cli_command command_offsets_list = {
     .max_operands = -1,
     .named_by = {"group"},
     .summary = "Lists committed offsets.",
-    .details =
-        "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"
-        "committed offsets is an error (exit code 1). LAG is 0 where CURRENT-OFFSET is beyond LOG-END-OFFSET: the end was set by hand, or\n"
-        "is behind.",
+    .details = "Of the groups named, as operands or with --group; of all groups when none is named. A group that is named and has no\n"
+               "committed offsets is an error (exit code 1). 'muster groups describe' shows also who reads what.",
     .options = list_options,
     .option_count = COUNT_OF(list_options),
+    .columns = list_columns,
+    .column_count = COUNT_OF(list_columns),
     .run = run_list};

@@ -1,4 +1,5 @@
 /* snapshot_save.c: muster snapshot save: every shard's state, read from its leader (ReadShard), into one file. */
+#include "columns.h"
 #include "client.h"
 #include "commands.h"
 #include "out.h"
@@ -344,6 +345,12 @@ static const struct cli_option save_options[] = {
     {"force", NULL, "in the place of a file that is there already"},
 };
 
+static const struct cli_column save_columns[] = {
+    COLUMN_SHARD,
+    {"INDEX, TERM", "the newest entry in the shard's state, and the term of the leader that wrote it"},
+    COLUMN_STATE_HASH,
+};
+
 const struct cli_command command_snapshot_save = {
     .noun = "snapshot",
     .verb = "save",
@@ -358,4 +365,6 @@ const struct cli_command command_snapshot_save = {
         "take for one step, not for all of it.",
     .options = save_options,
     .option_count = COUNT_OF(save_options),
+    .columns = save_columns,
+    .column_count = COUNT_OF(save_columns),
     .run = run_save};

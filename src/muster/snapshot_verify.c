@@ -1,4 +1,5 @@
 /* snapshot_verify.c: muster snapshot verify. */
+#include "columns.h"
 #include "commands.h"
 #include "out.h"
 #include "snapshot_file.h"
@@ -61,6 +62,12 @@ static int run_verify(struct cli *cli)
     return code;
 }
 
+static const struct cli_column verify_columns[] = {
+    COLUMN_SHARD,          {"INDEX, TERM", "the newest entry in the shard's state, and the term of the leader that wrote it"},
+    COLUMN_GROUPS_OFFSETS, COLUMN_TOPICS,
+    COLUMN_STATE_HASH,
+};
+
 const struct cli_command command_snapshot_verify = {
     .noun = "snapshot",
     .verb = "verify",
@@ -71,4 +78,6 @@ const struct cli_command command_snapshot_verify = {
     .details = "Rebuilds the state of one shard after the other, as a node would, compares its hash with the one that the shard's leader "
                "gave, and\n"
                "looks whether the shards fit together. Takes as much memory as the largest shard. Damage: its place, and exit code 5.",
+    .columns = verify_columns,
+    .column_count = COUNT_OF(verify_columns),
     .run = run_verify};

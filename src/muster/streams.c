@@ -1,4 +1,5 @@
 /* streams.c: muster streams ... */
+#include "columns.h"
 #include "commands.h"
 #include "group_view.h"
 #include "log_options.h"
@@ -63,21 +64,41 @@ static const struct cli_option describe_options[] = {
     OPTION_NODE,
 };
 
-const struct cli_command command_streams_describe = {
-    .noun = "streams",
-    .verb = "describe",
-    .operands = "GROUP...",
-    .watchable = true,
-    .min_operands = 1,
-    .max_operands = -1,
-    .named_by = {"group"},
-    .summary = "Shows streams groups: topology, members, and who has each task.",
-    .details = "A task SUBTOPOLOGY_PARTITION that a member has and shall not keep is 'to go', one that it has yet to get is 'to come'. The "
-               "changelog\n"
-               "offsets are those the member last reported. 'muster groups describe' shows what the group has committed.",
-    .options = describe_options,
-    .option_count = COUNT_OF(describe_options),
-    .run = run_describe};
+static const struct cli_column describe_columns[] = {
+    {"EPOCH", "of a group: counts the changes of its members and of what they run; of a member: the assignment that it has taken"},
+    {"ASSIGNMENT-EPOCH", "the EPOCH that the newest assignment was made for"},
+    {"TARGET-EPOCH", "the assignment that a member is on its way to"},
+    {"TOPOLOGY-EPOCH", "of a group: counts its topologies; of a member: the one that it runs"},
+    {"TOPOLOGY-ID", "the name of the topology, or a hash of it"},
+    {"PROCESS-ID, ENDPOINT", "of the application's instance, and where it answers queries (application.server)"},
+    {"ACTIVE, STANDBY, WARMUP", "tasks, SUBTOPOLOGY[PARTITION,...]: those that are run, copies that are kept, copies that are being made"},
+    {"TASK, ROLE, CHANGE",
+     "SUBTOPOLOGY_PARTITION; one that the member has and shall not keep is 'to go', one that it has yet to get is 'to come'"},
+    {"CHANGELOG-OFFSET", "how far the member's copy of the task's state is, as it last reported; CHANGELOG-END-OFFSET: how far that goes"},
+    {"SOURCES", "topics that a subtopology reads; REPARTITION-SOURCES, REPARTITION-SINKS: internal ones that it reads and writes"},
+    {"CHANGELOGS", "internal topics that hold its state"},
+    COLUMN_INSTANCE,
+    COLUMN_CLIENT_ID,
+    COLUMN_GROUP_SHARD,
+    COLUMN_CURRENT,
+    COLUMN_END,
+    COLUMN_LAG,
+};
+
+const struct cli_command command_streams_describe = {.noun = "streams",
+                                                     .verb = "describe",
+                                                     .operands = "GROUP...",
+                                                     .watchable = true,
+                                                     .min_operands = 1,
+                                                     .max_operands = -1,
+                                                     .named_by = {"group"},
+                                                     .summary = "Shows streams groups: topology, members, and who has each task.",
+                                                     .details = "'muster groups describe' shows what the group has committed.",
+                                                     .options = describe_options,
+                                                     .option_count = COUNT_OF(describe_options),
+                                                     .columns = describe_columns,
+                                                     .column_count = COUNT_OF(describe_columns),
+                                                     .run = run_describe};
 
 /* ---- topology ---- */
 

@@ -1,4 +1,5 @@
 /* topics.c: muster topics list, describe. */
+#include "columns.h"
 #include "commands.h"
 #include "configs_view.h"
 #include "out.h"
@@ -93,6 +94,11 @@ static const struct cli_option list_options[] = {
     {"exclude-internal", NULL, "without those, as without --internal"},
 };
 
+static const struct cli_column list_columns[] = {
+    {"REPLICATION", "how many nodes the topic says it is on; all nodes know every topic"},
+    {"TOPIC-ID", "stays with the topic until it is deleted; one that is made again has another"},
+};
+
 const struct cli_command command_topics_list = {.noun = "topics",
                                                 .verb = "list",
                                                 .operands = "",
@@ -100,6 +106,8 @@ const struct cli_command command_topics_list = {.noun = "topics",
                                                 .summary = "Lists topics.",
                                                 .options = list_options,
                                                 .option_count = COUNT_OF(list_options),
+                                                .columns = list_columns,
+                                                .column_count = COUNT_OF(list_columns),
                                                 .run = run_list};
 
 /* ---- describe ---- */
@@ -263,6 +271,14 @@ static const struct cli_option describe_options[] = {
     {"exclude-internal", NULL, "without the system's own topics, as without it: they are described when they are named"},
 };
 
+static const struct cli_column describe_columns[] = {
+    {"REPLICATION", "how many nodes the topic says it is on; all nodes know every topic"},
+    {"TOPIC-ID", "stays with the topic until it is deleted; one that is made again has another"},
+    {"CONFIGS", "those set for the topic ('muster configs')"},
+    {"LEADER, LEADER-EPOCH", "the node that clients are sent to for the partition; of a muster cluster the epoch is 0"},
+    COLUMN_END,
+};
+
 const struct cli_command command_topics_describe = {.noun = "topics",
                                                     .verb = "describe",
                                                     .operands = "[TOPIC...]",
@@ -274,4 +290,6 @@ const struct cli_command command_topics_describe = {.noun = "topics",
                                                     .details = "Of all topics when none is named.",
                                                     .options = describe_options,
                                                     .option_count = COUNT_OF(describe_options),
+                                                    .columns = describe_columns,
+                                                    .column_count = COUNT_OF(describe_columns),
                                                     .run = run_describe};

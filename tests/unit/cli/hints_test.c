@@ -371,9 +371,38 @@ static void what_is_committed_is_not_cut_by_to_current(void **state)
     assert_run(r, CLI_OK, "0              10          10\n", NULL);
 }
 
+/* ---- columns ---- */
+
+static const void *one_member(struct fake *f, int16_t key, const void *request)
+{
+    if (key != API_KEY_CLUSTER_MEMBERS) {
+        return fake_lists_two(f, key, request);
+    }
+    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
+    wire_init(&wire_cluster_members_response, r);
+    r->node_id = NODE_ID;
+    return r;
+}
+
+static void what_a_column_means_stands_on_the_page(void **state)
+{
+    static const int16_t keys[] = {API_KEY_CLUSTER_MEMBERS};
+    struct fake *f = *state;
+    fake_more(f, one_member, keys, COUNT_OF(keys));
+    f->transferred = true; /* else a shard has no leader */
+    assert_columns_told(run_cli("cluster", "status", NULL), "cluster", "status");
+    assert_columns_told(run_cli("cluster", "members", NULL), "cluster", "members");
+    assert_columns_told(run_cli("topics", "describe", "orders", NULL), "topics", "describe");
+    assert_columns_told(run_cli("groups", "list", NULL), "groups", "list");
+    assert_columns_told(run_cli("groups", "describe", "behind", "--verbose", NULL), "groups", "describe");
+    assert_columns_told(run_cli("groups", "describe", "moving", "--members", NULL), "groups", "describe");
+    assert_columns_told(run_cli("offsets", "list", "behind", NULL), "offsets", "list");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_a_column_means_stands_on_the_page, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(groups_are_listed_by_words_that_there_are, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_group_says_its_shard, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_groups_shard_is_handed_over, fake_setup, fake_teardown),

@@ -358,6 +358,15 @@ static void a_wrong_beginning_is_explained(void **state)
     made_fini(&other);
 }
 
+static void what_a_column_of_a_log_means_stands_on_the_page(void **state)
+{
+    struct fixture *f = *state;
+    assert_columns_told(run_cli("log", "dump", "--data", f->dir, NULL), "log", "dump");
+    assert_columns_told(run_cli("log", "stat", "--data", f->dir, NULL), "log", "stat");
+    assert_columns_told(run_cli("log", "diff", "--data", f->dir, "--with", f->dir, NULL), "log", "diff");
+    assert_columns_told(run_cli("log", "verify", "--data", f->dir, "--with", f->dir, NULL), "log", "verify");
+}
+
 /* ---- moments ---- */
 
 static void times_as_people_write_them(void **state)
@@ -475,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_wrong_beginning_is_explained, setup, teardown),
         cmocka_unit_test(one_shard_is_verified),
         cmocka_unit_test_setup_teardown(follow_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_column_of_a_log_means_stands_on_the_page, setup, teardown),
         cmocka_unit_test(times_as_people_write_them),
         cmocka_unit_test(a_clock_that_was_set_back),
     };

@@ -41,6 +41,60 @@ void assert_run(struct run r, int code, const char *out, const char *err)
     run_fini(&r);
 }
 
+/* Those that every table has whose rows are of these. */
+static bool is_plain(const char *column)
+{
+    static const char *const plain[] = {"GROUP", "NODE",    "TOPIC",    "PARTITION", "PARTITIONS",
+                                        "SHARD", "RECORDS", "GROUP-ID", "CLIENT",    "#MEMBERS"};
+    for (size_t i = 0; i < COUNT_OF(plain); i++) {
+        if (strcmp(column, plain[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A header has no letter but capitals, and no digits. */
+static bool is_header(const char *line, size_t len)
+{
+    bool any = false;
+    for (size_t i = 0; i < len; i++) {
+        any = any || (line[i] >= 'A' && line[i] <= 'Z');
+        if ((line[i] >= 'a' && line[i] <= 'z') || (line[i] >= '0' && line[i] <= '9')) {
+            return false;
+        }
+    }
+    return any;
+}
+
+void assert_columns_told(struct run r, const char *noun, const char *verb)
+{
+    struct run help = run_cli(noun, verb, "--help", NULL);
+    const char *columns = strstr(help.out, "\nColumns\n");
+    int headers = 0;
+    assert_int_equal(r.code, CLI_OK);
+    assert_non_null(columns);
+    for (char *line = r.out, *next; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        size_t len = next != NULL ? (size_t)(next - line) : strlen(line);
+        next = next != NULL ? next + 1 : NULL;
+        if (!is_header(line, len)) {
+            continue;
+        }
+        headers++;
+        line[len] = '\0';
+        char *rest;
+        for (const char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
+            if (!is_plain(word) && strstr(columns, word) == NULL) {
+                fail_msg("%s %s --help does not tell of %s", noun, verb, word);
+            }
+        }
+    }
+    assert_true(headers > 0);
+    run_fini(&help);
+    run_fini(&r);
+}
+
 void cli_begin(struct cli *cli, struct run *r, bool json)
 {
     *r = (struct run){0};

@@ -28,6 +28,8 @@ void assert_run(struct run r, int code, const char *out, const char *err);
 /* A command's context without a command line, for functions that take one. cli_begin, then the call, then cli_end gives the output. */
 void cli_begin(struct cli *cli, struct run *r, bool json);
 void cli_end(struct cli *cli, struct run *r, int code);
+/* Every column of the tables it printed is named on the command's page; it ended well, and is freed. */
+void assert_columns_told(struct run r, const char *noun, const char *verb);
 int lines_of(const char *text);
 int count_of(const char *text, const char *word);
 
