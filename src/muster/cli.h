@@ -24,6 +24,13 @@ struct cli_option {
     const char *help;
 };
 
+enum cli_reach { /* whom a command asks, and so which options of every command say something to it */
+                 REACHES_CLUSTER,
+                 REACHES_LOG,   /* a folder, or a live node */
+                 REACHES_PEERS, /* nodes that are named otherwise */
+                 REACHES_NOBODY
+};
+
 struct cli_column { /* of a table that the command prints, where its name does not say it all */
     const char *name, *help;
 };
@@ -39,7 +46,8 @@ struct cli_command {
     size_t option_count;
     const struct cli_column *columns;
     size_t column_count;
-    const char *named_by[2];     /* options whose values are operands, by Kafka's names for them: those of the first come first */
+    const char *named_by[2]; /* options whose values are operands, by Kafka's names for them: those of the first come first */
+    enum cli_reach reach;
     bool watchable;              /* it only shows how something is: --watch */
     bool both;                   /* it reads a folder and talks to a cluster, so that --data and --bootstrap go together */
     int (*run)(struct cli *cli); /* an enum cli_exit */

@@ -284,6 +284,7 @@ static const struct cli_option recover_options[] = {
 const struct cli_command command_cluster_recover = {
     .noun = "cluster",
     .verb = "recover",
+    .reach = REACHES_NOBODY,
     .operands = "",
     .summary = "Makes a new cluster of one node from a folder, when most nodes are lost.",
     .details =

@@ -241,6 +241,7 @@ static int run_bash(struct cli *cli)
 
 const struct cli_command command_completion_bash = {.noun = "completion",
                                                     .verb = "bash",
+                                                    .reach = REACHES_NOBODY,
                                                     .operands = "",
                                                     .summary = "Prints completion for bash.",
                                                     .details = "In ~/.bashrc:\n\n    source <(muster completion bash)",
@@ -255,6 +256,7 @@ static int run_zsh(struct cli *cli)
 const struct cli_command command_completion_zsh = {
     .noun = "completion",
     .verb = "zsh",
+    .reach = REACHES_NOBODY,
     .operands = "",
     .summary = "Prints completion for zsh.",
     .details = "Into a folder of $fpath, under the name _muster:\n\n    muster completion zsh > ~/.zsh/completions/_muster",

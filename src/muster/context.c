@@ -184,6 +184,7 @@ static int run_list(struct cli *cli)
 const struct cli_command command_config_list = {
     .noun = "config",
     .verb = "list",
+    .reach = REACHES_NOBODY,
     .operands = "",
     .summary = "Lists the clusters that the config file names.",
     .details =

@@ -112,6 +112,7 @@ static const struct cli_option form_options[] = {
 const struct cli_command command_cluster_form = {
     .noun = "cluster",
     .verb = "form",
+    .reach = REACHES_PEERS,
     .operands = "",
     .summary = "Forms a cluster of empty nodes, once.",
     .details =

@@ -13,7 +13,7 @@ const struct cli_option cli_global_options[] = {
     {"watch", "SECONDS", "again and again, of commands that only show something"},
     {"times", "N", "with --watch: so often (default: until it is interrupted)"},
 };
-enum { WATCH_OPTIONS = 2 }; /* the last ones */
+enum { PLACE_OPTIONS = 3, CONNECTION_OPTIONS = 4, WATCH_OPTIONS = 2 }; /* the first ones, these and --timeout; the last ones */
 const size_t cli_global_option_count = COUNT_OF(cli_global_options);
 
 const struct cli_noun cli_nouns[] = {
@@ -70,9 +70,13 @@ static void print_columns(FILE *to, const struct cli_command *c)
     }
 }
 
-size_t help_global_count(const struct cli_command *c)
+struct help_globals help_globals(const struct cli_command *c)
 {
-    return c->watchable ? cli_global_option_count : cli_global_option_count - WATCH_OPTIONS;
+    static const size_t left_out[] = {
+        [REACHES_CLUSTER] = 0, [REACHES_LOG] = CONNECTION_OPTIONS, [REACHES_PEERS] = PLACE_OPTIONS, [REACHES_NOBODY] = CONNECTION_OPTIONS};
+    struct help_globals g = {.live = c->reach == REACHES_LOG ? CONNECTION_OPTIONS : 0, .first = left_out[c->reach]};
+    g.count = cli_global_option_count - (c->watchable ? 0 : WATCH_OPTIONS) - g.first;
+    return g;
 }
 
 void help_command(FILE *to, const struct cli_command *c)
@@ -82,8 +86,10 @@ void help_command(FILE *to, const struct cli_command *c)
         fprintf(to, "\n%s\n", c->details);
     }
     print_columns(to, c);
+    const struct help_globals globals = help_globals(c);
     print_options(to, "Options", c->options, c->option_count);
-    print_options(to, "Options of every command", cli_global_options, help_global_count(c));
+    print_options(to, "Only with a live node", cli_global_options, globals.live);
+    print_options(to, "Options of every command", cli_global_options + globals.first, globals.count);
     fprintf(to, "\nExit codes\n%s", cli_exit_codes);
 }
 

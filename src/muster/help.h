@@ -6,7 +6,11 @@
 
 extern const struct cli_option cli_global_options[];
 extern const size_t cli_global_option_count;
-size_t help_global_count(const struct cli_command *command); /* so many of them the command takes: --watch and --times stand last */
+/* Those of them that say something to the command: `live`, the first ones, to a live node alone, and `count` from `first` on. --watch and --times stand last. */
+struct help_globals {
+    size_t live, first, count;
+};
+struct help_globals help_globals(const struct cli_command *command);
 struct cli_noun {
     const char *noun, *summary;
 };

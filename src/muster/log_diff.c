@@ -252,6 +252,7 @@ static const struct cli_column diff_columns[] = {
 const struct cli_command command_log_diff = {
     .noun = "log",
     .verb = "diff",
+    .reach = REACHES_LOG,
     .operands = "",
     .summary = "Compares two logs entry by entry: of folders, of live nodes, or of one and the other.",
     .details =

@@ -316,17 +316,9 @@ static int run_stat(struct cli *cli)
 }
 
 static const struct cli_option stat_options[] = {
-    OPTION_DATA,
-    OPTION_GROUP,
-    OPTION_TOPIC,
-    OPTION_MEMBER,
-    OPTION_TYPE,
-    OPTION_SHARD,
-    OPTION_FROM,
-    OPTION_TO,
-    OPTION_SINCE,
-    OPTION_UNTIL,
-    {"top", "N", "so many groups and clients, those with most bytes (10)"},
+    OPTION_DATA,   OPTION_NODE,  OPTION_GROUP, OPTION_TOPIC,
+    OPTION_MEMBER, OPTION_TYPE,  OPTION_SHARD, OPTION_FROM,
+    OPTION_TO,     OPTION_SINCE, OPTION_UNTIL, {"top", "N", "so many groups and clients, those with most bytes (10)"},
 };
 
 static const struct cli_column stat_columns[] = {
@@ -341,6 +333,7 @@ static const struct cli_column stat_columns[] = {
 
 const struct cli_command command_log_stat = {.noun = "log",
                                              .verb = "stat",
+                                             .reach = REACHES_LOG,
                                              .operands = "",
                                              .summary = "Counts what a log consists of: by shard, type of record, group and client.",
                                              .details = "With --json one document.",

@@ -83,6 +83,7 @@ static const struct cli_option state_options[] = {
 const struct cli_command command_log_state = {
     .noun = "log",
     .verb = "state",
+    .reach = REACHES_LOG,
     .operands = "",
     .summary = "Shows the state that the log makes: the live records as of an index or a time.",
     .details =

@@ -247,6 +247,7 @@ static const struct cli_column verify_columns[] = {
 const struct cli_command command_log_verify = {
     .noun = "log",
     .verb = "verify",
+    .reach = REACHES_LOG,
     .operands = "",
     .summary = "Verifies a log: every checksum, and the state that it makes.",
     .details =

@@ -136,8 +136,10 @@ void manual_command(FILE *to, const struct cli_command *c, const struct cli_comm
         put_details(to, c->details);
     }
     put_columns(to, c);
+    const struct help_globals globals = help_globals(c);
     put_options(to, "OPTIONS", c->options, c->option_count);
-    put_options(to, "\"OPTIONS OF EVERY COMMAND\"", cli_global_options, help_global_count(c));
+    put_options(to, "\"ONLY WITH A LIVE NODE\"", cli_global_options, globals.live);
+    put_options(to, "\"OPTIONS OF EVERY COMMAND\"", cli_global_options + globals.first, globals.count);
     put_exit_codes(to);
     put_related(to, c, commands, count);
 }
@@ -208,6 +210,7 @@ static int run_write(struct cli *cli)
 const struct cli_command command_manual_write = {
     .noun = "manual",
     .verb = "write",
+    .reach = REACHES_NOBODY,
     .operands = "DIR",
     .min_operands = 1,
     .max_operands = 1,

@@ -225,6 +225,7 @@ static const struct cli_option restore_options[] = {
 const struct cli_command command_snapshot_restore = {
     .noun = "snapshot",
     .verb = "restore",
+    .reach = REACHES_NOBODY,
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,

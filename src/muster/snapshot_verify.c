@@ -71,6 +71,7 @@ static const struct cli_column verify_columns[] = {
 const struct cli_command command_snapshot_verify = {
     .noun = "snapshot",
     .verb = "verify",
+    .reach = REACHES_NOBODY,
     .operands = "FILE",
     .min_operands = 1,
     .max_operands = 1,

@@ -257,6 +257,7 @@ static void commands_check_their_words(void **state)
     assert_usage(run_cli("log", "dump", "--data", "x", "--follow", NULL), "--follow goes with a live node");
     assert_usage(run_cli("log", "dump", "--type", "Nothing", NULL), "'Nothing' is no record type; there are: ");
     assert_usage(run_cli("log", "verify", "--data", "x", "--node", "1", NULL), "--data reads a folder");
+    assert_usage(run_cli("log", "stat", "--data", "x", "--node", "1", NULL), "--data reads a folder");
     assert_usage(run_cli("log", "state", "--at", "last week", NULL), "--at takes a time");
     assert_usage(run_cli("groups", "describe", "g", "--data", "x", NULL), "--data goes with --at");
     assert_usage(run_cli("topics", "set-end", "t", "-5", NULL), "'-5' is no offset");
