@@ -2,6 +2,8 @@
 #include "commands.h"
 #include "help.h"
 
+#include <muster/roff.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -11,23 +13,13 @@
 #error "MUSTER_VERSION is given by the build"
 #endif
 
-/* Text as roff takes it: no line may begin with what it takes for a request, and backslashes and dashes are what they are. */
 static void put_text(FILE *to, const char *text)
 {
-    bool begins = true;
-    for (const char *c = text; *c != '\0'; c++) {
-        if (begins && (*c == '.' || *c == '\'')) {
-            fputs("\\&", to);
-        }
-        begins = *c == '\n';
-        if (*c == '\\') {
-            fputs("\\e", to);
-        } else if (*c == '-') {
-            fputs("\\-", to);
-        } else {
-            fputc(*c, to);
-        }
-    }
+    struct buf out;
+    buf_init(&out, 0);
+    MUSTER_CHECK(roff_put(&out, str_of(text)) == 0);
+    fprintf(to, "%.*s", (int)out.len, out.len > 0 ? (const char *)out.ptr : "");
+    buf_fini(&out);
 }
 
 /* Lines that are indented are examples and stay as they are; the others are filled. */

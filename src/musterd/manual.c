@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-#include <muster/base.h>
+#include <muster/roff.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,23 +58,13 @@ void manual_usage(FILE *out)
 
 /* ---- roff ---- */
 
-static void put_text(FILE *out, const char *text, size_t len)
+static void put(FILE *to, const char *text)
 {
-    for (size_t i = 0; i < len; i++) {
-        bool begins = i == 0 || text[i - 1] == '\n';
-        if (begins && (text[i] == '.' || text[i] == '\'')) {
-            fputs("\\&", out);
-        }
-        if (text[i] == '-' || text[i] == '\\') {
-            fputc('\\', out);
-        }
-        fputc(text[i] == '\\' ? 'e' : text[i], out);
-    }
-}
-
-static void put(FILE *out, const char *text)
-{
-    put_text(out, text, strlen(text));
+    struct buf out;
+    buf_init(&out, 0);
+    MUSTER_CHECK(roff_put(&out, str_of(text)) == 0);
+    fprintf(to, "%.*s", (int)out.len, out.len > 0 ? (const char *)out.ptr : "");
+    buf_fini(&out);
 }
 
 /* As musterd --help-config prints them. */
@@ -87,7 +77,7 @@ static void put_keys(FILE *out)
     config_help(keys);
     MUSTER_CHECK(fclose(keys) == 0);
     fputs(".SH CONFIGURATION\n.nf\n", out);
-    put_text(out, text, len);
+    put(out, text);
     fputs(".fi\n", out);
     free(text);
 }

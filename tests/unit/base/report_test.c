@@ -1,6 +1,8 @@
 /* Error texts, panic, log lines. */
 #include "base_test.h"
 
+#include <muster/roff.h>
+
 #include <stdio.h>
 
 static void error_texts(void **state)
@@ -104,11 +106,38 @@ static void repeated_lines_are_kept_back(void **state)
     assert_int_equal(kept_back, 1);
 }
 
+static void text_for_roff(void **state)
+{
+    static const struct {
+        const char *text, *roff;
+    } cases[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {".config", "\\&.config"},
+        {"a.b\n.c\n'd' e'", "a.b\n\\&.c\n\\&'d' e'"},
+        {"--to-index\\n", "\\-\\-to\\-index\\en"},
+        {"\\.", "\\e."},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct buf out;
+        buf_init(&out, 0);
+        assert_int_equal(roff_put(&out, str_of(cases[i].text)), 0);
+        assert_int_equal(out.len, strlen(cases[i].roff));
+        assert_true(out.len == 0 || memcmp(out.ptr, cases[i].roff, out.len) == 0);
+        buf_fini(&out);
+    }
+    struct buf full;
+    buf_init(&full, 3);
+    assert_true(roff_put(&full, STR("a-b")) < 0);
+    buf_fini(&full);
+}
+
 int run_report_tests(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(error_texts),        cmocka_unit_test(checks_name_their_condition),  cmocka_unit_test(log_lines),
-        cmocka_unit_test(long_lines_are_cut), cmocka_unit_test(repeated_lines_are_kept_back),
+        cmocka_unit_test(long_lines_are_cut), cmocka_unit_test(repeated_lines_are_kept_back), cmocka_unit_test(text_for_roff),
     };
     return cmocka_run_group_tests_name("reports", tests, NULL, NULL);
 }
