@@ -182,6 +182,7 @@ void core_free(struct replica *core)
     snapshot_abort(core);
     install_close(core);
     for (uint32_t i = 0; i < core->shard_count; i++) {
+        snapshot_close(&core->shards[i]);
         raft_close(&core->shards[i].raft, NULL);
         log_fini(&core->shards[i].log);
         buf_fini(&core->shards[i].config);
@@ -260,7 +261,7 @@ static int start_shard(struct shard *s, char *ret_text)
         return MUSTER_E_CORRUPT;
     }
     if (s->snapshot_index > 0) {
-        int rc = snapshot_restore(s, ret_text);
+        int rc = snapshot_open(s, ret_text);
         if (rc != 0) {
             return rc;
         }
@@ -592,11 +593,17 @@ void replica_status(const struct replica *core, uint32_t shard, struct replica_s
         .first_index = s->log.first,
         .last_index = s->log.last,
         .commit_index = raft_commit_index(&s->raft),
-        .applied_index = s->applied,
+        .applied_index = s->restoring != NULL ? 0 : s->applied,
         .snapshot_index = s->snapshot_index,
         .contact_us = round_contact_us(s),
         .led_us = s->led_us,
     };
+}
+
+void replica_ending(struct replica *core)
+{
+    core->ending = true;
+    core->round_asked++;
 }
 
 int replica_transfer(struct replica *core, uint32_t shard, uint32_t node)

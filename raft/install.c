@@ -444,6 +444,7 @@ void install_wanted(struct shard *s, struct raft_update *update)
     x->library = update->snapshot.metadata;
     x->library_owned = true;
     s->installing = true;
+    snapshot_close(s);
     core->pending_bytes -= s->pending_bytes;
     s->pending_bytes = 0;
     log_reset(&s->log, x->index, &core->limbo);

@@ -32,7 +32,7 @@ void round_office(struct shard *s)
 
 static uint8_t health_flag(const struct replica *core)
 {
-    return node_healthy(core) ? MESSAGE_HEALTHY : 0;
+    return node_healthy(core) && !core->ending ? MESSAGE_HEALTHY : 0;
 }
 
 static bool counts(const struct shard *s, uint32_t node)

@@ -262,35 +262,32 @@ void snapshot_abort(struct replica *core)
     }
 }
 
-/* ---- at start -------------------------------------------------------------------------------------------------------------- */
+/* ---- at start --------------------------------------------------------------------------------------------------------------
+ *
+ * Elections need the log and not the state, so a node that starts takes part in them at once and restores afterwards, in slices of its turns like the
+ * entries behind the snapshot (shard_apply): first the shards that it was elected for. Until it is done nothing of the shard is applied, so it does not serve. */
 
-static int restore_data(struct shard *s, struct store_snapshot_reader *reader)
+static int open_sound(struct shard *s, struct store_snapshot_meta *ret_meta, char *ret_text)
 {
-    const struct replica_events *events = &s->core->events;
-    for (;;) {
-        struct bytes data;
-        int rc = store_snapshot_next(reader, &data);
-        if (rc != 0) {
-            return rc;
-        }
-        if (data.len == 0) {
-            return 0;
-        }
-        if (events->restore_data(events->ctx, s->id, data) != 0) {
-            return MUSTER_E_CORRUPT;
-        }
-    }
-}
-
-int snapshot_restore(struct shard *s, char *ret_text)
-{
-    const struct replica_events *events = &s->core->events;
-    struct store_snapshot_meta meta;
-    struct store_snapshot_reader *reader = NULL;
-    int rc = store_snapshot_open(s->core->host.port, s->id, s->snapshot_index, &meta, &reader);
+    int rc = store_snapshot_open(s->core->host.port, s->id, s->snapshot_index, ret_meta, &s->restoring);
     if (rc != 0) {
         snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu cannot be opened: %s", s->id, (unsigned long long)s->snapshot_index,
                  muster_strerror(rc));
+        return rc;
+    }
+    rc = store_snapshot_check(s->restoring);
+    if (rc != 0) {
+        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)ret_meta->index,
+                 muster_strerror(rc));
+    }
+    return rc;
+}
+
+int snapshot_open(struct shard *s, char *ret_text)
+{
+    struct store_snapshot_meta meta;
+    int rc = open_sound(s, &meta, ret_text);
+    if (rc != 0) {
         return rc;
     }
     if (meta.index > s->snapshot_index) {
@@ -306,17 +303,46 @@ int snapshot_restore(struct shard *s, char *ret_text)
     buf_clear(&s->applied_config);
     MUSTER_CHECK(buf_put(&s->applied_config, meta.config.ptr, (size_t)meta.config.len) == 0);
     s->applied_config_index = meta.config_index;
-    events->restore_begin(events->ctx, s->id, meta.index, meta.term);
-    rc = restore_data(s, reader);
-    if (rc == 0 && events->restored(events->ctx, s->id, meta.index, meta.state_hash) != 0) {
-        rc = MUSTER_E_CORRUPT;
-    }
-    store_snapshot_close(reader);
+    s->restoring_hash = meta.state_hash;
+    s->core->events.restore_begin(s->core->events.ctx, s->id, meta.index, meta.term);
+    return 0;
+}
+
+void snapshot_close(struct shard *s)
+{
+    store_snapshot_close(s->restoring);
+    s->restoring = NULL;
+}
+
+/* One piece of it; the empty one is the last. */
+static int restore_piece(struct shard *s)
+{
+    const struct replica_events *events = &s->core->events;
+    struct bytes data;
+    int rc = store_snapshot_next(s->restoring, &data);
     if (rc != 0) {
-        snprintf(ret_text, 256, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)meta.index,
-                 muster_strerror(rc));
         return rc;
     }
-    hash_snapshot(s, meta.index, meta.state_hash);
+    if (data.len > 0) {
+        s->core->turn_applied_bytes += (uint64_t)data.len;
+        return events->restore_data(events->ctx, s->id, data) == 0 ? 0 : MUSTER_E_CORRUPT;
+    }
+    snapshot_close(s);
+    if (events->restored(events->ctx, s->id, s->snapshot_index, s->restoring_hash) != 0) {
+        return MUSTER_E_CORRUPT;
+    }
+    hash_snapshot(s, s->snapshot_index, s->restoring_hash);
     return 0;
+}
+
+void snapshot_restore(struct shard *s)
+{
+    struct replica *core = s->core;
+    while (s->restoring != NULL && core->turn_applied_bytes < core->options.apply_slice_bytes && !core->broken) {
+        int rc = restore_piece(s);
+        if (rc != 0) {
+            core_fatal(core, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)s->snapshot_index,
+                       muster_strerror(rc));
+        }
+    }
 }

@@ -20,7 +20,7 @@ struct peer {
     int64_t connected_us;   /* when it last became so */
     bool dead;              /* refused, and nothing heard since */
     int64_t heard_us;       /* its last message */
-    bool healthy;           /* what it last said of its disk */
+    bool healthy;           /* what it last said: its disk is, and it is not about to end */
     uint64_t acked_round;   /* newest round it answered */
     int64_t acked_stamp_us; /* our clock when that round left */
 };
@@ -164,8 +164,10 @@ struct shard {
     struct buf config;             /* ... as the library encodes it */
     uint64_t applied_config_index; /* of the configuration in force at the applied index */
     struct buf applied_config;
-    uint64_t applied_bytes, snapshot_bytes; /* entries applied since the start; of these what the newest snapshot holds */
-    uint64_t disk_trim;                     /* the log on disk begins behind this entry */
+    uint64_t applied_bytes, snapshot_bytes;  /* entries applied since the start; of these what the newest snapshot holds */
+    uint64_t disk_trim;                      /* the log on disk begins behind this entry */
+    struct store_snapshot_reader *restoring; /* at start: the state is not all there yet; NULL: it is */
+    uint64_t restoring_hash;                 /* what it must have then */
     bool snapshot_hint;
     bool snapshot_renew;         /* nobody can say any more whether the newest one is right: another is to be taken */
     struct receiving *receiving; /* a snapshot that arrives or is being restored */
@@ -223,6 +225,7 @@ struct replica {
     bool full; /* the disk refuses entries */
     int64_t full_retry_us, terms_retry_us;
     bool broken; /* a fault was reported: nothing leaves any more */
+    bool ending; /* told to: the others are told, too, and hand nothing over to it */
 
     uint64_t pending_bytes;      /* sum of the shards' */
     uint64_t turn_applied_bytes; /* of entries applied in this turn, until replica_flush */
@@ -266,7 +269,7 @@ int shard_step(struct shard *s, struct raft_event *event);
 int shard_submit(struct shard *s, uint8_t type, struct bytes data);
 int shard_start(struct shard *s);
 void shard_apply(struct shard *s);
-bool shard_behind(const struct shard *s); /* committed entries wait for the next turn */
+bool shard_behind(const struct shard *s); /* committed entries, or a snapshot, wait for the next turn */
 void core_apply(struct replica *core);    /* what turns before this one left */
 void shard_tell(struct shard *s);         /* role event, if something changed */
 int shard_receive(struct shard *s, struct raft_message *m);
@@ -339,7 +342,9 @@ void balance_answered(struct replica *core); /* a node has answered a round */
 /* ---- snapshot.c: taking one; install.c: moving one to another node */
 void snapshot_tick(struct replica *core);
 void snapshot_marked(struct shard *s, const struct mark *mark); /* the log names the snapshot now */
-int snapshot_restore(struct shard *s, char *ret_text);          /* at start, blocking */
+int snapshot_open(struct shard *s, char *ret_text);             /* at start: it is whole, and what the library must know of it is read */
+void snapshot_restore(struct shard *s);                         /* ... and its state restored, as far as the turn's slice goes */
+void snapshot_close(struct shard *s);                           /* it is restored, or not wanted any more */
 void snapshot_abort(struct replica *core);
 void snapshot_forget_job(struct replica *core);
 bool snapshot_under_way(const struct shard *s);

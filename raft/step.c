@@ -327,12 +327,15 @@ static uint64_t apply_limit(const struct shard *s)
 
 bool shard_behind(const struct shard *s)
 {
-    return s->started && !s->installing && s->applied < apply_limit(s);
+    return s->started && !s->installing && (s->restoring != NULL || s->applied < apply_limit(s));
 }
 
 /* Clients wait for the shards this node was elected for, and those for the catalogue in shard 0: what it only follows can wait. */
 static bool has_time(const struct shard *s)
 {
+    if (s->id != 0 && s->core->shards[0].restoring != NULL) {
+        return false;
+    }
     return !s->core->office_behind || s->id == 0 || shard_leads(s);
 }
 
@@ -344,7 +347,9 @@ void shard_apply(struct shard *s)
         return;
     }
     s->applying = true;
-    while (s->applied < apply_limit(s) && core->turn_applied_bytes < core->options.apply_slice_bytes && !core->broken && !s->installing) {
+    snapshot_restore(s);
+    while (s->restoring == NULL && s->applied < apply_limit(s) && core->turn_applied_bytes < core->options.apply_slice_bytes &&
+           !core->broken && !s->installing) {
         uint64_t index = s->applied + 1;
         const struct entry *e = log_get(&s->log, index);
         MUSTER_CHECK(e != NULL);

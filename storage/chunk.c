@@ -81,11 +81,24 @@ static int unpack(struct bytes frame, LZ4F_dctx *lz4, uint8_t *dst, size_t raw_b
     }
 }
 
+static bool is_whole(struct bytes chunk, uint64_t seed, const struct chunk_totals *totals)
+{
+    return get_le64(chunk.ptr) == hash_bytes(chunk.ptr + 8, (size_t)chunk.len - 8, seed + totals->count);
+}
+
+int chunk_check(struct bytes chunk, uint64_t seed, struct chunk_totals *totals)
+{
+    if (!is_whole(chunk, seed, totals)) {
+        return MUSTER_E_CORRUPT;
+    }
+    count(totals, get_le64(chunk.ptr), get_le32(chunk.ptr + 16));
+    return MUSTER_E_OK;
+}
+
 int chunk_decode(struct bytes chunk, uint64_t seed, LZ4F_dctx *lz4, struct buf *raw, struct chunk_totals *totals)
 {
     uint32_t raw_bytes = get_le32(chunk.ptr + 16);
-    uint64_t hash = get_le64(chunk.ptr);
-    if (hash != hash_bytes(chunk.ptr + 8, (size_t)chunk.len - 8, seed + totals->count)) {
+    if (!is_whole(chunk, seed, totals)) {
         return MUSTER_E_CORRUPT;
     }
     buf_clear(raw);
@@ -95,7 +108,7 @@ int chunk_decode(struct bytes chunk, uint64_t seed, LZ4F_dctx *lz4, struct buf *
     }
     int rc = unpack((struct bytes){chunk.ptr + CHUNK_HEADER_BYTES, chunk.len - CHUNK_HEADER_BYTES}, lz4, dst, raw_bytes);
     if (rc >= 0) {
-        count(totals, hash, raw_bytes);
+        count(totals, get_le64(chunk.ptr), raw_bytes);
     }
     return rc;
 }

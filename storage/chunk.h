@@ -26,6 +26,8 @@ int chunk_encode(struct buf *out, struct bytes raw, uint64_t seed, struct chunk_
 int chunk_frame_bytes(const uint8_t header[CHUNK_HEADER_BYTES], uint64_t room, uint32_t *ret);
 /* Checks a whole chunk, its header being one that chunk_frame_bytes took, and unpacks it into raw; the totals move on. CORRUPT, LIMIT. */
 int chunk_decode(struct bytes chunk, uint64_t seed, LZ4F_dctx *lz4, struct buf *raw, struct chunk_totals *totals);
+/* The same without unpacking it: CORRUPT when its checksum is wrong. */
+int chunk_check(struct bytes chunk, uint64_t seed, struct chunk_totals *totals);
 /* Folds a checksum into a chain. */
 uint64_t chunk_chain(uint64_t chain, uint64_t hash);
 

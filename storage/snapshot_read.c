@@ -147,7 +147,8 @@ void store_snapshot_close(struct store_snapshot_reader *r)
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------------ */
 
-static int chunk_read(struct store_snapshot_reader *r)
+/* The next one's bytes into r->stored. */
+static int chunk_load(struct store_snapshot_reader *r)
 {
     uint64_t room = r->chunks_end - r->offset;
     uint32_t stored = 0;
@@ -158,6 +159,12 @@ static int chunk_read(struct store_snapshot_reader *r)
     if (rc >= 0) {
         rc = read_part(r, r->offset, &r->stored, CHUNK_HEADER_BYTES + (size_t)stored);
     }
+    return rc;
+}
+
+static int chunk_read(struct store_snapshot_reader *r)
+{
+    int rc = chunk_load(r);
     if (rc >= 0) {
         rc = chunk_decode((struct bytes){r->stored.ptr, (int32_t)r->stored.len}, r->seed, r->lz4, &r->raw, &r->seen);
     }
@@ -167,11 +174,34 @@ static int chunk_read(struct store_snapshot_reader *r)
     return rc;
 }
 
+static bool is_whole(const struct store_snapshot_reader *r)
+{
+    return r->seen.count == r->all.count && r->seen.raw_bytes == r->all.raw_bytes && r->seen.chain == r->all.chain;
+}
+
+int store_snapshot_check(struct store_snapshot_reader *r)
+{
+    uint64_t begin = r->offset;
+    int rc = MUSTER_E_OK;
+    while (rc >= 0 && r->offset != r->chunks_end) {
+        rc = chunk_load(r);
+        if (rc >= 0) {
+            rc = chunk_check((struct bytes){r->stored.ptr, (int32_t)r->stored.len}, r->seed, &r->seen);
+            r->offset += r->stored.len;
+        }
+    }
+    if (rc >= 0 && !is_whole(r)) {
+        rc = MUSTER_E_CORRUPT;
+    }
+    r->offset = begin;
+    r->seen = (struct chunk_totals){.chain = r->seed};
+    return rc;
+}
+
 int store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret)
 {
     if (r->offset == r->chunks_end) {
-        bool whole = r->seen.count == r->all.count && r->seen.raw_bytes == r->all.raw_bytes && r->seen.chain == r->all.chain;
-        if (!whole) {
+        if (!is_whole(r)) {
             return MUSTER_E_CORRUPT;
         }
         *ret = (struct bytes){r->raw.ptr, 0};

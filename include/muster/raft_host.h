@@ -85,7 +85,7 @@ struct uv_replica_options {
     void (*round_trip)(void *ctx, uint32_t node, int64_t took_us);
 };
 
-/* Opens the log, restores all shards (blocking), listens and begins to dial the peers. The owner ends every turn with replica_flush, from a
+/* Opens the log and looks through the snapshots (blocking), listens and begins to dial the peers. The owner ends every turn with replica_flush, from a
  * uv_check_t; a turn that a timer began does not sleep before it. On failure text says what is wrong and what to do:
  * CORRUPT (the data folder), BUSY (the address is taken), INVALID (the address, the identity), IO. When *ret is set all the same it is to be closed. */
 int  uv_replica_open(struct uv_replica **ret, const struct uv_replica_options *options, struct replica **ret_replica, char *text);

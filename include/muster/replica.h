@@ -80,6 +80,8 @@ uint64_t replica_want_round(struct replica *r, uint32_t shard);
 /* Ends the turn. now_us: monotonic. */
 void     replica_flush(struct replica *r, int64_t now_us);
 void     replica_status(const struct replica *r, uint32_t shard, struct replica_shard_status *ret);
+/* This node is about to end: no other one chooses it any more for what it hands over, and what a transfer chooses a round later is not about to end either. */
+void     replica_ending(struct replica *r);
 /* Begins handing leadership of the shard to node (0: the best placed). 0, NOT_LEADER, BUSY (one is under way), NOT_FOUND. */
 int      replica_transfer(struct replica *r, uint32_t shard, uint32_t node);
 /* The members of the shard by the newest configuration in this node's log, in no order; *ret_committed false while that is not known to be committed.

@@ -153,6 +153,7 @@ struct store_snapshot_reader;
 int  store_snapshot_open_before(const struct store_port *port, uint32_t shard, uint64_t max_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
 /* Newest snapshot of the shard with at least min_index whose header and trailer are good. NOT_FOUND, CORRUPT. meta->config stays valid until close. */
 int  store_snapshot_open(const struct store_port *port, uint32_t shard, uint64_t min_index, struct store_snapshot_meta *ret_meta, struct store_snapshot_reader **ret);
+int  store_snapshot_check(struct store_snapshot_reader *r);                      /* before the first of them: reads all and compares checksums, unpacking nothing; CORRUPT */
 int  store_snapshot_next(struct store_snapshot_reader *r, struct bytes *ret);    /* decompressed data, borrowed until the next call; len 0: the end; CORRUPT */
 /* Raw transfer, resumable: bytes of the file as they are, and a writer that takes them in order and verifies all on commit. What was received
  * stays on abort, for the next receive of the same (shard, index, term); another one of the shard, or a restart, begins anew. */

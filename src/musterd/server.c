@@ -112,8 +112,11 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     net_stop_listening(s->net);
+    turn_open(s);
+    replica_ending(s->replica);
+    turn_wake(s);
     s->leaving_until_us = server_now_us() + (int64_t)s->config->shutdown_transfer_ms * 1000;
-    uv_timer_start(&s->leaving, on_leaving, 0, LEAVE_STEP_MS);
+    uv_timer_start(&s->leaving, on_leaving, LEAVE_STEP_MS, LEAVE_STEP_MS); /* others may have been told the same, and say so first */
 }
 
 /* ---- the start ---- */

@@ -416,6 +416,7 @@ static int open_all(struct sim_node *n, char text[1024])
                                    .log_tail_bytes = 8 << 10,
                                    .balance_after_ms = 2000,
                                    .hash_interval = SIM_HASH_INTERVAL,
+                                   .apply_slice_bytes = n->life % 2 == 0 ? 2048 : 0, /* a restore, or many entries, over many turns */
                                    .snapshot_chunk_bytes = 4096};
     core_options_defaults(&options);
     struct replica_events events = listening;

@@ -323,6 +323,29 @@ static void test_transfer_refusals(void **state)
     world_fini(&w);
 }
 
+/* Who is about to end says so: it is handed nothing, and does not hand over to another one that ends as well. */
+static void test_nodes_that_end_are_handed_nothing(void **state)
+{
+    struct world w;
+    (void)state;
+    start(&w, 73, 3, 1);
+    load(&w, 100 * MS);
+    struct node *leader = world_leader(&w, 0);
+    uint32_t ends = leader->id % 3 + 1, stays = ends % 3 + 1;
+    replica_ending(world_node(&w, ends)->core);
+    replica_ending(leader->core);
+    world_run(&w, 10 * MS);
+    assert_int_equal(replica_transfer(leader->core, 0, 0), 0);
+    world_run(&w, 100 * MS);
+    struct node *next = world_leader(&w, 0);
+    assert_int_equal(next->id, stays);
+    replica_ending(next->core);
+    world_run(&w, 10 * MS);
+    assert_int_equal(replica_transfer(next->core, 0, 0), MUSTER_E_NOT_FOUND);
+    assert_true(load(&w, 50 * MS) > 20);
+    world_fini(&w);
+}
+
 /* The target is frozen: the leader takes submissions again after one election timeout. */
 static void test_transfer_to_a_frozen_node_aborts(void **state)
 {
@@ -716,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_rounds_that_carry_many_are_rarer),
         cmocka_unit_test(test_transfer_under_load),
         cmocka_unit_test(test_transfer_refusals),
+        cmocka_unit_test(test_nodes_that_end_are_handed_nothing),
         cmocka_unit_test(test_transfer_to_a_frozen_node_aborts),
         cmocka_unit_test(test_full_disk_hands_over),
         cmocka_unit_test(test_full_disks_everywhere),

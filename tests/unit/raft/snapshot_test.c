@@ -137,10 +137,16 @@ static void test_starts_from_a_snapshot(void **state)
         world_kill(&w, n);
     }
     for (uint32_t n = 1; n <= 3; n++) {
-        world_restart(&w, n);
         struct replica_shard_status status;
+        world_restart(&w, n);
         replica_status(world_node(&w, n)->core, 0, &status);
-        assert_true(status.snapshot_index > 0 && status.applied_index >= status.snapshot_index);
+        assert_true(status.snapshot_index > 0);
+        assert_int_equal(status.applied_index, 0); /* of more than a turn's slice not all is there yet, and nothing is said to be */
+        if (n == 1) {
+            world_run(&w, 50 * MS); /* alone, it restores all the same */
+            replica_status(world_node(&w, n)->core, 0, &status);
+            assert_true(status.leader == 0 && status.applied_index >= status.snapshot_index);
+        }
     }
     assert_true(world_settle(&w, 3 * SECOND));
     assert_true(world_even(&w, SECOND));

@@ -216,6 +216,8 @@ static int on_restore_data(void *ctx, uint32_t shard, struct bytes data)
 {
     struct node *n = ctx;
     assert_true(n->shards[shard].restoring);
+    n->turn_last = (uint64_t)data.len;
+    n->turn_applied += n->turn_last;
     if (n->shards[shard].hash == 0) {
         assert_true(data.len >= 16);
         n->shards[shard].hash = get_le64(data.ptr);

@@ -97,8 +97,9 @@ static void what_is_written_is_read(void **state)
     assert_true(meta.state_hash == sample_meta.state_hash);
     assert_int_equal(meta.config.len, 12);
     assert_memory_equal(meta.config.ptr, "three voters", 12);
-    assert_true(read_runs(r, 400) >= 4);  /* several chunks */
-    assert_int_equal(read_runs(r, 0), 0); /* the end stays the end */
+    assert_int_equal(store_snapshot_check(r), 0); /* and is read from its beginning all the same */
+    assert_true(read_runs(r, 400) >= 4);          /* several chunks */
+    assert_int_equal(read_runs(r, 0), 0);         /* the end stays the end */
     store_snapshot_close(r);
     assert_int_equal(store_snapshot_open(&p->port, 3, 1001, &meta, &r), MUSTER_E_NOT_FOUND);
     assert_int_equal(store_snapshot_open(&p->port, 2, 0, &meta, &r), MUSTER_E_NOT_FOUND);
@@ -231,6 +232,7 @@ static void every_flip_and_cut_is_noticed(void **state)
             }
             int rc = store_snapshot_open(&port, 3, 0, &meta, &r);
             if (rc == 0) {
+                assert_int_equal(store_snapshot_check(r), MUSTER_E_CORRUPT);
                 rc = read_runs(r, 3);
                 store_snapshot_close(r);
             }
