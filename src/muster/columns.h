@@ -12,8 +12,8 @@
 #define COLUMN_CLIENT_ID  {"HOST, CLIENT-ID", "where the member's client connects from, and what it calls itself (client.id)"}
 #define COLUMN_GROUP_SHARD {"COORDINATOR, SHARD", "the node that serves the group, and the shard that the group is in ('muster cluster status')"}
 #define COLUMN_CURRENT    {"CURRENT-OFFSET", "what is committed: the next record to read"}
-#define COLUMN_END        {"LOG-END-OFFSET", "the end of the partition"}
-#define COLUMN_LAG        {"LAG", "how much is between the two; 0 where CURRENT-OFFSET is beyond the end: that was set by hand, or is behind"}
+#define COLUMN_END        {"LOG-END-OFFSET", "the end of the partition; '-' where no node tells it, and in a muster cluster where nobody has set one ('muster topics set-end')"}
+#define COLUMN_LAG        {"LAG", "how much is between the two, '-' where one is not known; 0 where CURRENT-OFFSET is beyond the end: that was set by hand, or is behind"}
 #define COLUMN_EPOCHS     {"LEADER-EPOCH", "that the client committed with the offset"}
 /* clang-format on */
 

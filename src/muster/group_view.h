@@ -98,6 +98,8 @@ int offsets_view_judge(struct cli *cli, struct str group, bool named, const stru
 void offsets_view_add(struct offsets_view *offsets, struct str topic, int32_t partition, struct arena *arena);
 /* Asks the partitions' leaders for the ends; those that cannot be told stay -1. */
 int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
+/* Those to compute a lag from: in a cluster of muster an end of 0 is one that nobody has set, and tells nothing. */
+int offsets_view_known_ends(struct client *c, struct offsets_view *offsets, struct arena *arena);
 /* Asks the partitions' leaders for the offset at a time (ms, of the wall clock) or LIST_LATEST, LIST_EARLIEST, into ret[0..count). LIST_NONE: there is no such
  * partition, or nothing in it since that time. LIST_UNTOLD: it has no leader now, or that does not answer, or has moved. */
 enum { LIST_LATEST = -1, LIST_EARLIEST = -2 };

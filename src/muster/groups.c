@@ -131,7 +131,7 @@ static int fetch_group(struct client *c, struct str group, struct arena *arena, 
             }
         }
     }
-    return rc == 0 ? offsets_view_ends(c, offsets, arena) : rc;
+    return rc == 0 ? offsets_view_known_ends(c, offsets, arena) : rc;
 }
 
 static int fetch_streams_group(struct client *c, struct str group, struct arena *arena, struct streams_view *v,
@@ -143,7 +143,7 @@ static int fetch_streams_group(struct client *c, struct str group, struct arena 
     }
     rc = offsets_view_fetch(c, group, arena, offsets);
     streams_view_partitions(v, offsets, arena);
-    return rc == 0 ? offsets_view_ends(c, offsets, arena) : rc;
+    return rc == 0 ? offsets_view_known_ends(c, offsets, arena) : rc;
 }
 
 /* A group of the streams protocol; false when it is none. */

@@ -57,7 +57,7 @@ static int list_one(struct cli *cli, struct client *c, struct str group, bool na
     struct offsets_view offsets;
     int rc = offsets_view_fetch(c, group, &cli->arena, &offsets);
     if (rc == 0 && offsets.error == 0) {
-        rc = offsets_view_ends(c, &offsets, &cli->arena);
+        rc = offsets_view_known_ends(c, &offsets, &cli->arena);
     }
     int code = rc < 0 ? cli_client_failed(cli, c, rc) : offsets_view_judge(cli, group, named, &offsets);
     if (code != CLI_OK) {

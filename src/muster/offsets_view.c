@@ -214,6 +214,22 @@ int offsets_view_ends(struct client *c, struct offsets_view *offsets, struct are
     return rc;
 }
 
+int offsets_view_known_ends(struct client *c, struct offsets_view *offsets, struct arena *arena)
+{
+    int rc = offsets_view_ends(c, offsets, arena);
+    bool any = false, muster = c->answer != NULL;
+    for (int i = 0; rc == 0 && i < offsets->count; i++) {
+        any = any || offsets->v[i].end == 0;
+    }
+    if (any && !muster && client_is_muster(c, arena, &muster) < 0) {
+        return rc;
+    }
+    for (int i = 0; any && muster && i < offsets->count; i++) {
+        offsets->v[i].end = offsets->v[i].end == 0 ? -1 : offsets->v[i].end;
+    }
+    return rc;
+}
+
 int offsets_view_told(struct cli *cli, const struct offset_view *place, int64_t listed)
 {
     if (listed != LIST_UNTOLD) {

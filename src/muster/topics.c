@@ -276,7 +276,8 @@ static const struct cli_column describe_columns[] = {
     {"TOPIC-ID", "stays with the topic until it is deleted; one that is made again has another"},
     {"CONFIGS", "those set for the topic ('muster configs')"},
     {"LEADER, LEADER-EPOCH", "the node that clients are sent to for the partition; of a muster cluster the epoch is 0"},
-    COLUMN_END,
+    {"LOG-END-OFFSET",
+     "the end of the partition, as clients are told it; of a muster cluster 0 until somebody sets one ('muster topics set-end')"},
 };
 
 const struct cli_command command_topics_describe = {.noun = "topics",

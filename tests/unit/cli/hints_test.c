@@ -371,6 +371,27 @@ static void what_is_committed_is_not_cut_by_to_current(void **state)
     assert_run(r, CLI_OK, "0              10          10\n", NULL);
 }
 
+/* ---- lag ---- */
+
+/* A group of a muster cluster: orders 0 has no end, 1 ends at 15; of Apache Kafka 0 is the end. */
+static void no_lag_is_told_where_nobody_has_set_an_end(void **state)
+{
+    static const int16_t keys[] = {API_KEY_ALTER_GROUP_OFFSETS};
+    struct fake *f = *state;
+    fake_more(f, fake_ends_and_changes, keys, COUNT_OF(keys));
+    assert_run(run_cli("offsets", "list", "behind", NULL), CLI_OK,
+               "behind  orders          0              10               -    -             -  m\n"
+               "behind  orders          1              10              15    5             -  m\n",
+               "");
+    assert_run(run_cli("groups", "describe", "behind", NULL), CLI_OK, "behind  orders          0              10               -    -  ",
+               "");
+    assert_run(run_cli("offsets", "list", "behind", "--json", NULL), CLI_OK, "\"logEndOffset\": null,\n          \"lag\": null", "");
+    assert_run(run_cli("topics", "describe", "orders", NULL), CLI_OK, "orders          0       7             0               0\n", "");
+    f->kafka = true;
+    assert_run(run_cli("offsets", "list", "behind", NULL), CLI_OK,
+               "behind  orders          0              10               0    0             -  m\n", "");
+}
+
 /* ---- columns ---- */
 
 static const void *one_member(struct fake *f, int16_t key, const void *request)
@@ -402,6 +423,7 @@ static void what_a_column_means_stands_on_the_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_lag_is_told_where_nobody_has_set_an_end, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(what_a_column_means_stands_on_the_page, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(groups_are_listed_by_words_that_there_are, fake_setup, fake_teardown),
         cmocka_unit_test_setup_teardown(a_group_says_its_shard, fake_setup, fake_teardown),
