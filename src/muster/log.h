@@ -295,16 +295,18 @@ uint32_t log_shard_of_group(struct str group, uint32_t shard_count);
 struct log_states {
     struct log_states_shard {
         struct log_state_mark {
-            uint64_t index, hash;
+            uint64_t index, term, hash;
         } * v;
         size_t count, cap;
+        uint64_t replaced; /* what it had before that index a snapshot from another node took the place of */
     } * shards;
     uint32_t shard_count;
 };
 void log_states_init(struct log_states *states, uint32_t shard_count);
 void log_states_fini(struct log_states *states);
-void log_states_note(struct log_states *states, uint32_t shard, uint64_t index,
-                     uint64_t hash); /* what was noted of it and of later ones is void */
+void log_states_note(struct log_states *states, uint32_t shard,
+                     const struct log_state_mark *mark); /* what was noted of its index and of later ones is void */
+void log_states_replaced(struct log_states *states, uint32_t shard, uint64_t index);
 /* Where the states of two logs begin to differ, shown and told. CLI_OK, CLI_FAILED; `ret` NULL: as a table, else as JSON. */
 int log_states_compare(struct cli *cli, const struct log_states *states, struct log_folder *const *folders, const char *const *names,
                        json_t **ret);

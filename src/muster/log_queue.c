@@ -13,7 +13,7 @@ struct log_piece {
     struct log_piece *next;
     struct buf bytes; /* payloads */
     struct waiting {
-        uint64_t index;
+        uint64_t index, term;
         size_t offset; /* of the payload */
         int32_t len;
         uint8_t kind;
@@ -93,16 +93,16 @@ static struct log_piece *piece_new(struct log_queue *q)
     return p;
 }
 
-static void piece_add(struct log_piece *p, uint64_t index, uint8_t kind, struct bytes payload)
+static void piece_add(struct log_piece *p, const struct log_queued *entry)
 {
     if (p->count == p->cap) {
         p->cap = p->cap > 0 ? p->cap * 2 : 256;
         p->entries = reallocarray(p->entries, p->cap, sizeof(*p->entries));
         MUSTER_CHECK(p->entries != NULL);
     }
-    int32_t len = payload.len > 0 ? payload.len : 0;
-    p->entries[p->count++] = (struct waiting){index, p->bytes.len, len, kind};
-    MUSTER_CHECK(buf_put(&p->bytes, payload.ptr, (size_t)len) == 0);
+    int32_t len = entry->payload.len > 0 ? entry->payload.len : 0;
+    p->entries[p->count++] = (struct waiting){entry->index, entry->term, p->bytes.len, len, entry->kind};
+    MUSTER_CHECK(buf_put(&p->bytes, entry->payload.ptr, (size_t)len) == 0);
 }
 
 static bool piece_is_full(const struct log_piece *p)
@@ -133,7 +133,7 @@ static void work(struct log_queue *q)
     unlock(q);
     for (size_t i = 0; i < p->count; i++) {
         const struct waiting *e = &p->entries[i];
-        const struct log_queued entry = {e->index, e->kind, {p->bytes.ptr + e->offset, e->len}};
+        const struct log_queued entry = {e->index, e->term, e->kind, {p->bytes.ptr + e->offset, e->len}};
         q->apply(q->ctx, l, &entry);
     }
     lock(q);
@@ -200,7 +200,7 @@ static void pass_on(struct log_queue *q, struct log_line *l)
     unlock(q);
 }
 
-void log_queue_put(struct log_queue *q, struct log_line *line, uint64_t index, uint8_t kind, struct bytes payload)
+void log_queue_put(struct log_queue *q, struct log_line *line, const struct log_queued *entry)
 {
     if (!line->known) {
         line->known = true;
@@ -210,7 +210,7 @@ void log_queue_put(struct log_queue *q, struct log_line *line, uint64_t index, u
     if (line->filling == NULL) {
         line->filling = piece_new(q);
     }
-    piece_add(line->filling, index, kind, payload);
+    piece_add(line->filling, entry);
     if (piece_is_full(line->filling)) {
         start_threads(q);
         pass_on(q, line);

@@ -9,7 +9,7 @@
 
 struct log_queue;
 struct log_queued {
-    uint64_t index;
+    uint64_t index, term;
     uint8_t kind; /* enum log_entry_kind */
     struct bytes payload;
 };
@@ -24,7 +24,7 @@ struct log_line { /* zeroed memory, which stays where it is as long as the queue
 /* `apply` is called by any thread; by the caller's while it is in one of the functions below. */
 struct log_queue *log_queue_new(void (*apply)(void *ctx, struct log_line *line, const struct log_queued *entry), void *ctx);
 /* Copies the payload. The entries of a line come with ascending indexes. */
-void log_queue_put(struct log_queue *q, struct log_line *line, uint64_t index, uint8_t kind, struct bytes payload);
+void log_queue_put(struct log_queue *q, struct log_line *line, const struct log_queued *entry);
 /* Everything that was put is applied when it returns. */
 void log_queue_finish(struct log_queue *q);
 /* Takes the line's entries from the index on back, as far as they were not applied. Nothing is being applied when it returns. */

@@ -25,6 +25,7 @@ struct replay_shard {
     struct log_shard is; /* set NULL: nothing of the shard was seen */
     uint64_t gathered;   /* the newest entry that is applied or waits for it */
     uint64_t newest;     /* that was read */
+    uint64_t term;       /* of the entry at is.index */
     uint64_t at;         /* stop behind this index; 0: it is not wished for */
     uint64_t compared;
     struct log_hashes hashes;
@@ -32,7 +33,7 @@ struct replay_shard {
 };
 struct snapshot_seen {
     uint32_t shard;
-    uint64_t index, hash;
+    uint64_t index, term, hash;
     bool compared;
 };
 
@@ -114,7 +115,7 @@ static void note_snapshot(void *ctx, const struct store_snapshot_meta *meta)
         r->snapshots = reallocarray(r->snapshots, r->snapshot_cap, sizeof(*r->snapshots));
         MUSTER_CHECK(r->snapshots != NULL);
     }
-    r->snapshots[r->snapshot_count++] = (struct snapshot_seen){meta->shard, meta->index, meta->state_hash, false};
+    r->snapshots[r->snapshot_count++] = (struct snapshot_seen){meta->shard, meta->index, meta->term, meta->state_hash, false};
 }
 
 /* A group set is filled by runs of whole records; snapshots give them in the runs they were written in. */
@@ -141,6 +142,7 @@ static int restore(struct replay_shard *s, const struct store_snapshot_meta *met
     log_hashes_forget(&s->hashes);
     int rc = restore_runs(s, reader);
     s->is.index = meta->index;
+    s->term = meta->term;
     s->is.snapshot = meta->index;
     s->gathered = meta->index;
     s->is.term = meta->term > s->is.term ? meta->term : s->is.term;
@@ -168,15 +170,16 @@ static int restore_behind(struct log_replay *r, struct replay_shard *s, uint64_t
     return rc < 0 ? rc : restore(s, &meta, reader);
 }
 
-/* Where a snapshot was taken, its hash has to be that of the state. */
+/* Where a snapshot was taken, its hash has to be that of the state; an entry of another term in that place never was committed. */
 static void compare(struct log_replay *r, struct replay_shard *s)
 {
     if (r->states != NULL) {
-        log_states_note(r->states, s->is.shard, s->is.index, group_set_hash(s->is.set));
+        const struct log_state_mark mark = {s->is.index, s->term, group_set_hash(s->is.set)};
+        log_states_note(r->states, s->is.shard, &mark);
     }
     for (size_t i = 0; i < r->snapshot_count; i++) {
         struct snapshot_seen *seen = &r->snapshots[i];
-        if (seen->shard != s->is.shard || seen->index != s->is.index || seen->compared) {
+        if (seen->shard != s->is.shard || seen->index != s->is.index || seen->term != s->term || seen->compared) {
             continue;
         }
         seen->compared = true;
@@ -196,13 +199,9 @@ static void compare(struct log_replay *r, struct replay_shard *s)
 
 /* ---- entries ---- */
 
-/* Brings the shard to the index before the entry. false: not possible, said. */
-static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
+/* Begins with a snapshot that the entry can follow. false: there is none, said. */
+static bool begin_before(struct log_replay *r, struct replay_shard *s, uint64_t index)
 {
-    (void)set_of(s);
-    if (index <= s->is.index + 1) {
-        return true;
-    }
     int rc = restore_behind(r, s, index - 1);
     if (rc < 0) {
         wrong(r, s->is.shard, index, "nothing on the disk says what came before: there is no snapshot that this entry follows");
@@ -220,6 +219,13 @@ static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
     }
     compare(r, s);
     return true;
+}
+
+/* Brings the shard to the index before the entry. false: not possible, said. */
+static bool reach(struct log_replay *r, struct replay_shard *s, uint64_t index)
+{
+    (void)set_of(s);
+    return index <= s->is.index + 1 || begin_before(r, s, index);
 }
 
 /* The hashes that leaders wrote into the log. */
@@ -264,6 +270,7 @@ static void apply(struct log_replay *r, struct replay_shard *s, const struct log
         return;
     }
     s->is.index = e->index;
+    s->term = e->term;
     s->is.entries++;
     (void)log_item_times(&item, &clock_ms, &s->is.wall_ms);
     if (!r->nearest) {
@@ -281,8 +288,9 @@ static void apply_queued(void *ctx, struct log_line *line, const struct log_queu
 
 static void gather(struct log_replay *r, struct replay_shard *s, const struct log_item *item)
 {
+    const struct log_queued entry = {item->index, item->term, item->kind, item->payload};
     s->gathered = item->index;
-    log_queue_put(r->queue, &s->line, item->index, item->kind, item->payload);
+    log_queue_put(r->queue, &s->line, &entry);
 }
 
 /* The shard's entries from the index on, which another one replaces. */
@@ -325,7 +333,7 @@ static void replay_item(void *ctx, const struct log_item *item)
     gather(r, s, item);
 }
 
-/* A snapshot that came from another node took the place of the shard's log. */
+/* A snapshot that came from another node took the place of the shard's log, which had entries that never were committed, or ended before it. */
 static void replay_state(void *ctx, const struct store_record *record)
 {
     struct log_replay *r = ctx;
@@ -346,8 +354,12 @@ static void replay_state(void *ctx, const struct store_record *record)
         return;
     }
     log_queue_finish(r->queue);
-    if (!s->ended && s->is.index < record->index) {
-        (void)reach(r, s, record->index + 1);
+    if (r->states != NULL) {
+        log_states_replaced(r->states, record->shard, record->index);
+    }
+    bool there = s->is.index > record->index || (s->is.index == record->index && s->term == record->term);
+    if (!s->ended && !there) {
+        (void)begin_before(r, s, record->index + 1);
     }
 }
 

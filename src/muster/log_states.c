@@ -1,4 +1,4 @@
-/* log_states.c: whether two logs make the same states, by the hashes of all of them: 16 bytes an entry. */
+/* log_states.c: whether two logs make the same states, by the hashes of all of them: 24 bytes an entry. */
 #include "log.h"
 #include "log_explain.h"
 #include "out.h"
@@ -20,13 +20,13 @@ void log_states_fini(struct log_states *states)
     free(states->shards);
 }
 
-void log_states_note(struct log_states *states, uint32_t shard, uint64_t index, uint64_t hash)
+void log_states_note(struct log_states *states, uint32_t shard, const struct log_state_mark *mark)
 {
     if (shard >= states->shard_count) {
         return;
     }
     struct log_states_shard *s = &states->shards[shard];
-    while (s->count > 0 && s->v[s->count - 1].index >= index) {
+    while (s->count > 0 && s->v[s->count - 1].index >= mark->index) {
         s->count--;
     }
     if (s->count == s->cap) {
@@ -34,7 +34,14 @@ void log_states_note(struct log_states *states, uint32_t shard, uint64_t index, 
         s->v = reallocarray(s->v, s->cap, sizeof(*s->v));
         MUSTER_CHECK(s->v != NULL);
     }
-    s->v[s->count++] = (struct log_state_mark){index, hash};
+    s->v[s->count++] = *mark;
+}
+
+void log_states_replaced(struct log_states *states, uint32_t shard, uint64_t index)
+{
+    if (shard < states->shard_count && index > states->shards[shard].replaced) {
+        states->shards[shard].replaced = index;
+    }
 }
 
 /* ---- comparing ---- */
@@ -46,6 +53,13 @@ struct finding {
     bool by_entry;    /* before it they were the same: it is that entry's doing */
 };
 
+/* Entries of different terms: where one of them was replaced by a snapshot later, it never was committed, and says nothing. */
+static bool is_void(const struct log_states_shard *a, const struct log_states_shard *b, const struct log_state_mark *x,
+                    const struct log_state_mark *y)
+{
+    return x->term != y->term && (x->index < a->replaced || y->index < b->replaced);
+}
+
 static struct finding compare(const struct log_states_shard *a, const struct log_states_shard *b)
 {
     struct finding f = {0};
@@ -55,6 +69,11 @@ static struct finding compare(const struct log_states_shard *a, const struct log
         if (x->index != y->index) {
             i += x->index < y->index;
             k += y->index < x->index;
+            continue;
+        }
+        if (is_void(a, b, x, y)) {
+            i++;
+            k++;
             continue;
         }
         f.first = f.compared == 0 ? x->index : f.first;

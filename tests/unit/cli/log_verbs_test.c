@@ -358,6 +358,49 @@ static void a_wrong_beginning_is_explained(void **state)
     made_fini(&other);
 }
 
+/* A node had written entries that no majority got, 5 to `last`, when a snapshot of entry 6 came from another node. */
+static void make_replaced(struct made *m, uint64_t last, char dir[32])
+{
+    made_init(m);
+    for (uint32_t shard = 0; shard < 2; shard++) {
+        made_write(m, (struct store_record){.kind = STORE_TERM, .shard = shard, .term = 1, .vote = 1});
+        for (uint64_t index = 1; index <= (shard == 0 ? 3 : last); index++) {
+            made_write(m, made_entry(&m->arena, shard, index, 1));
+        }
+    }
+    made_write(m, (struct store_record){.kind = STORE_TERM, .shard = 1, .term = 2, .vote = 2});
+    made_snapshot(m, 6, 0, 6);
+    for (uint64_t index = 7; index <= MADE_LAST; index++) {
+        made_write(m, made_entry(&m->arena, 1, index, 2));
+    }
+    made_close(m);
+    made_folder(m, dir);
+}
+
+/* What never was committed makes no difference. */
+static void what_a_snapshot_from_another_node_replaced_is_no_difference(void **state)
+{
+    struct fixture *f = *state;
+    for (uint64_t last = 5; last <= MADE_LAST; last++) {
+        struct made other;
+        char dir[32];
+        make_replaced(&other, last, dir);
+        assert_run(run_cli("log", "verify", "--data", dir, NULL), CLI_OK, "the state agreed with 1 of them", "");
+        struct run r = run_cli("log", "verify", "--data", f->dir, "--with", dir, "--json", NULL);
+        assert_string_equal(r.err, "");
+        assert_int_equal(r.code, CLI_OK);
+        json_t *document = json_loads(r.out, 0, NULL);
+        json_t *shard = json_array_get(json_object_get(document, "states"), 1);
+        assert_int_equal(json_integer_value(json_object_get(shard, "compared")), 7);
+        assert_int_equal(json_integer_value(json_object_get(shard, "lastIndex")), MADE_LAST);
+        json_decref(document);
+        run_fini(&r);
+        assert_run(run_cli("log", "verify", "--data", dir, "--with", f->dir, NULL), CLI_OK, NULL, "");
+        made_folder_remove(dir);
+        made_fini(&other);
+    }
+}
+
 static void what_a_column_of_a_log_means_stands_on_the_page(void **state)
 {
     struct fixture *f = *state;
@@ -483,6 +526,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_first_entry_that_makes_another_state, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wrong_beginning_is_explained, setup, teardown),
         cmocka_unit_test(one_shard_is_verified),
+        cmocka_unit_test_setup_teardown(what_a_snapshot_from_another_node_replaced_is_no_difference, setup, teardown),
         cmocka_unit_test_setup_teardown(follow_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_column_of_a_log_means_stands_on_the_page, setup, teardown),
         cmocka_unit_test(times_as_people_write_them),

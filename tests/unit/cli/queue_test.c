@@ -29,7 +29,8 @@ static void take(void *ctx, struct log_line *line, const struct log_queued *e)
 {
     struct log_case *c = CONTAINER_OF(line, struct log_case, line);
     (void)ctx;
-    c->wrong = c->wrong || c->being_applied || e->index != c->applied + 1 || e->kind != (uint8_t)(e->index % 3 + 1);
+    c->wrong = c->wrong || c->being_applied || e->index != c->applied + 1 || e->kind != (uint8_t)(e->index % 3 + 1) ||
+               e->term != e->index / 100 + 1;
     c->being_applied = true;
     for (int32_t i = 0; i < e->payload.len; i++) {
         c->wrong = c->wrong || e->payload.ptr[i] != mark(c, e->index);
@@ -42,7 +43,9 @@ static void put(struct log_queue *q, struct log_case *c, size_t len, uint8_t *ro
 {
     uint64_t index = ++c->put;
     memset(room, mark(c, index), len);
-    log_queue_put(q, &c->line, index, (uint8_t)(index % 3 + 1), (struct bytes){room, len == 0 && index % 2 == 0 ? -1 : (int32_t)len});
+    const struct bytes payload = {room, len == 0 && index % 2 == 0 ? -1 : (int32_t)len};
+    const struct log_queued entry = {index, index / 100 + 1, (uint8_t)(index % 3 + 1), payload};
+    log_queue_put(q, &c->line, &entry);
 }
 
 static void assert_all_applied(const struct log_case *all)
