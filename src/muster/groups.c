@@ -296,7 +296,10 @@ const struct cli_command command_groups_describe = {
         "Where there is nothing to say stands '-'. A group that is protected ('muster groups protect') is said to be. 'muster groups why' "
         "says\n"
         "why it rebalanced last. With --json one document holds everything. 'muster streams describe' shows the topology and the tasks of\n"
-        "streams groups.",
+        "streams groups.\n"
+        "    muster groups describe my-group                          # where it is and how far behind\n"
+        "    muster groups describe my-group --members                # who is in it\n"
+        "    muster groups describe my-group --at '10m ago'           # as it was then",
     .options = describe_options,
     .option_count = COUNT_OF(describe_options),
     .columns = describe_columns,

@@ -1,4 +1,5 @@
 /* log_state.c: muster log state: the live records, as of a moment. */
+#include "columns.h"
 #include "commands.h"
 #include "log.h"
 #include "log_options.h"
@@ -80,6 +81,17 @@ static const struct cli_option state_options[] = {
     OPTION_DATA, OPTION_NODE, OPTION_GROUP, OPTION_TOPIC, OPTION_MEMBER, OPTION_TYPE, OPTION_SHARD, OPTION_AT,
 };
 
+static const struct cli_column state_columns[] = {
+    {"MEMBER-ID, PROTOCOL", "of a member of a consumer group, and what it speaks: classic ones may be in it, too"},
+    COLUMN_INSTANCE,
+    {"PROCESS-ID", "of the application's instance"},
+    {"EPOCH, STATE", "the assignment that the member has taken; Stable, or what it has to let go of first, or waits for"},
+    {"TOPOLOGY-EPOCH", "which of the group's topologies it runs"},
+    {"SUBSCRIPTION", "the topics that it reads"},
+    {"PARTITIONS, TASKS", "what it has"},
+    {"GIVING-UP, TARGET", "what it has yet to let go of, and what it is to have in the end"},
+};
+
 const struct cli_command command_log_state = {
     .noun = "log",
     .verb = "state",
@@ -97,4 +109,6 @@ const struct cli_command command_log_state = {
         "nothing is there.",
     .options = state_options,
     .option_count = COUNT_OF(state_options),
+    .columns = state_columns,
+    .column_count = COUNT_OF(state_columns),
     .run = run_state};

@@ -347,20 +347,21 @@ static const struct cli_option replace_options[] = {
     {"force", NULL, "although the node runs with its old folder"},
     WAIT_OPTIONS,
 };
-const struct cli_command command_cluster_replace = {.noun = "cluster",
-                                                    .verb = "replace",
-                                                    .operands = "ID",
-                                                    .min_operands = 1,
-                                                    .max_operands = 1,
-                                                    .summary = "Lets a node whose data folder was lost come back, empty, under its id.",
-                                                    .details =
-                                                        "Start the node on an empty folder, then give this command. The old folder is let "
-                                                        "in nowhere from then on: it is taken out of every\n"
-                                                        "shard, and the new one comes as a learner and becomes what the old one was.\n"
-                                                        "    muster cluster replace 3",
-                                                    .options = replace_options,
-                                                    .option_count = COUNT_OF(replace_options),
-                                                    .run = run_replace};
+const struct cli_command command_cluster_replace = {
+    .noun = "cluster",
+    .verb = "replace",
+    .operands = "ID",
+    .min_operands = 1,
+    .max_operands = 1,
+    .summary = "Lets a node whose data folder was lost come back, empty, under its id.",
+    .details = "Start the node on an empty folder, with the configuration that it had, then give this command. The old folder is let in "
+               "nowhere from\n"
+               "then on: it is taken out of every shard, and the new one comes as a learner and becomes what the old one was.\n"
+               "    muster cluster replace 3\n"
+               "For another machine at another address: 'muster cluster add' it under a new id, then 'muster cluster remove' the old one.",
+    .options = replace_options,
+    .option_count = COUNT_OF(replace_options),
+    .run = run_replace};
 
 /* ---- rebalance ----------------------------------------------------------------------------------------------------------------------- */
 

@@ -103,7 +103,9 @@ const struct cli_command command_offsets_export = {
     .summary = "Prints committed offsets as a file that can be imported.",
     .details =
         "CSV as kafka-consumer-groups has it: topic,partition,offset for one group, with the group in front for several or, when none is\n"
-        "named, all. With --json leader epochs and metadata come along.",
+        "named, all. With --json leader epochs and metadata come along.\n"
+        "    muster offsets export my-group > my-group.csv\n"
+        "    muster offsets import my-group.csv --group my-group --execute",
     .options = export_options,
     .option_count = COUNT_OF(export_options),
     .run = run_export};

@@ -401,7 +401,8 @@ const struct cli_command command_offsets_import = {
         "speaks. Each group is taken as a whole or not at all. Stop the groups there first: what they commit later is not taken.\n"
         "Into Apache Kafka it works, too (--bootstrap). Shows what would be done and does nothing, unless --execute is given;\n"
         "then it says how to undo it, group by group.\n"
-        "    muster offsets import --from-kafka old-kafka:9092 --create-topics --execute",
+        "    muster offsets import --from-kafka old-kafka:9092 --create-topics --execute\n"
+        "    muster offsets import my-group.csv --group my-group --execute",
     .options = import_options,
     .option_count = COUNT_OF(import_options),
     .run = run_import};

@@ -597,7 +597,8 @@ const struct cli_command command_offsets_reset = {
         "0), nothing is cut to it.\n"
         "--to-datetime and --by-duration look records up by their time: with Apache Kafka (--bootstrap). A cluster of muster has no\n"
         "records and refuses them; --to-time is about what the group had committed.\n"
-        "    muster offsets reset my-group --topic orders:0,1 --to-offset 1200 --fence --execute",
+        "    muster offsets reset my-group --topic orders:0,1 --to-offset 1200 --fence --execute\n"
+        "    muster offsets reset my-group --to-time '10m ago' --fence --execute          # back to what it had then",
     .options = reset_options,
     .option_count = COUNT_OF(reset_options),
     .run = run_reset};

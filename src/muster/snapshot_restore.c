@@ -238,7 +238,9 @@ const struct cli_command command_snapshot_restore = {
                "full session to\n"
                "do so. Start a node on its folder once: a folder that is restored again after its node ran is that of a node that has "
                "forgotten what it\n"
-               "promised, and can make the cluster lose what it acknowledged. `muster cluster replace` is for that.",
+               "promised, and can make the cluster lose what it acknowledged. `muster cluster replace` is for that.\n"
+               "    muster snapshot restore day.backup --node-id 1 --peers 1@10.1.0.1:9093,2@10.1.0.2:9093,3@10.1.0.3:9093 --data data-1\n"
+               "Then start each node with node.id, muster.peers and muster.data.dir as they are given here, and muster.shards as it was.",
     .options = restore_options,
     .option_count = COUNT_OF(restore_options),
     .run = run_restore};

@@ -361,8 +361,9 @@ const struct cli_command command_snapshot_save = {
     .details =
         "Every shard is read from its leader as of one entry: everything that a client was told before the save began is in the file, and\n"
         "the catalogue (topics, configs) is at least as new as whatever the groups go by. The file is written beside FILE (FILE.tmp) and\n"
-        "takes its name when it is whole; a FILE that is there already is kept, but with --force. --timeout is how long the cluster may "
-        "take for one step, not for all of it.",
+        "takes its name when it is whole; a FILE that is there already is kept, but with --force. --timeout is how long the cluster may\n"
+        "take for one step, not for all of it. 'muster snapshot verify' tries the file, 'muster snapshot restore' makes a new cluster of "
+        "it.",
     .options = save_options,
     .option_count = COUNT_OF(save_options),
     .columns = save_columns,

@@ -384,7 +384,8 @@ const struct cli_command command_topics_set_end = {
     .max_operands = 2,
     .named_by = {"topic"},
     .summary = "Sets the end offset that a topic's partitions show.",
-    .details = "A muster cluster holds no data; consumers that start at the end, and everyone who computes a lag, see this offset.",
+    .details = "A muster cluster holds no data; consumers that start at the end, and everyone who computes a lag, see this offset.\n"
+               "Until it is set, 'muster groups describe' has no lag to show.",
     .options = set_end_options,
     .option_count = COUNT_OF(set_end_options),
     .run = run_set_end};

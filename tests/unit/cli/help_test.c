@@ -186,6 +186,69 @@ static void pages_list_where_to_ask_only_where_somebody_is_asked(void **state)
     assert_connects("manual", "write", every, false, false);
 }
 
+static bool takes_option(const struct cli_command *c, const char *word)
+{
+    for (size_t i = 0; i < c->option_count; i++) {
+        if (strcmp(c->options[i].name, word) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < cli_global_option_count; i++) {
+        if (strcmp(cli_global_options[i].name, word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct cli_command *find_command(const char *noun, const char *verb)
+{
+    for (size_t i = 0; noun != NULL && verb != NULL && i < cli_command_count; i++) {
+        if (strcmp(cli_commands[i]->noun, noun) == 0 && strcmp(cli_commands[i]->verb, verb) == 0) {
+            return cli_commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* "muster NOUN VERB ...", up to what a shell would take for something else. */
+static void assert_example(char *line)
+{
+    char *rest = NULL;
+    (void)strtok_r(line, " ", &rest);
+    const char *noun = strtok_r(NULL, " ", &rest), *verb = strtok_r(NULL, " ", &rest);
+    const struct cli_command *c = find_command(noun, verb);
+    if (c == NULL) {
+        fail_msg("an example has a command that there is not: %s %s", noun, verb);
+        return;
+    }
+    for (const char *word = strtok_r(NULL, " ", &rest); word != NULL && strchr("#&>|", word[0]) == NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        if (strncmp(word, "--", 2) == 0 && !takes_option(c, word + 2)) {
+            fail_msg("an example of '%s %s' has an option that it has not: %s", noun, verb, word);
+        }
+    }
+}
+
+static void examples_are_commands(void **state)
+{
+    (void)state;
+    int examples = 0;
+    for (size_t i = 0; i < cli_command_count; i++) {
+        char *text = strdup(cli_commands[i]->details != NULL ? cli_commands[i]->details : "");
+        assert_non_null(text);
+        char *rest = NULL;
+        for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+            if (strncmp(line, "    muster ", 11) == 0) {
+                assert_example(line + 4);
+                examples++;
+            }
+        }
+        free(text);
+    }
+    assert_true(examples >= 10);
+}
+
 static void remove_folder(const char *path)
 {
     DIR *dir = opendir(path);
@@ -490,6 +553,7 @@ static void what_only_shows_can_be_watched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_are_commands),
         cmocka_unit_test(pages_list_where_to_ask_only_where_somebody_is_asked),
         cmocka_unit_test(tables_fit),
         cmocka_unit_test(what_a_terminal_has_no_room_for),
