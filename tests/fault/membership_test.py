@@ -150,7 +150,8 @@ def retire(bench, node):
 
 def begin(cluster, verb, node):
     code, _, err = cluster.change(verb, node, "--no-wait")
-    check_equal((code, err), (0, ""), f"{verb} {node}")
+    rest = [line for line in err.splitlines() if " voters the cluster survives " not in line]
+    check_equal((code, rest), (0, []), f"{verb} {node}")
 
 
 def kills(bench):
