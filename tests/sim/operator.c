@@ -30,9 +30,14 @@ enum standing { STANDS_UNKNOWN, STANDS_OUT, STANDS_LEARNER, STANDS_VOTER };
 static enum standing standing_of(struct sim *sim, uint32_t shard, uint32_t node, struct sim_node **ret_leader, bool *ret_committed)
 {
     struct replica_member members[SIM_NODES_MAX];
+    struct replica_shard_status status;
     *ret_leader = operator_leader_of(sim, shard);
     if (*ret_leader == NULL)
         return STANDS_UNKNOWN;
+    replica_status((*ret_leader)->core, shard, &status);
+    if (status.term < sim->operator_terms[shard])
+        return STANDS_UNKNOWN; /* deposed, and does not know: who was removed since is a voter to it, under whatever incarnation */
+    sim->operator_terms[shard] = status.term;
     size_t count = replica_members((*ret_leader)->core, shard, members, SIM_NODES_MAX, ret_committed);
     for (size_t i = 0; i < count; i++) {
         if (members[i].node == node)
