@@ -1,4 +1,5 @@
 /* history.c: muster groups history, muster groups why. */
+#include "columns.h"
 #include "commands.h"
 #include "group_view.h"
 #include "history_view.h"
@@ -348,14 +349,18 @@ static const struct cli_option history_options[] = {
 };
 
 static const struct cli_column history_columns[] = {
+    {"TYPE", "of the group: classic, consumer, streams"},
     {"REBALANCE, BEGAN", "its number, and when the group was not settled any more"},
     {"EPOCHS", "of the group before and after it; generations in a classic group"},
     {"MEMBERS", "how many there were at its end"},
     {"MOVED", "how many partitions or tasks members were given; not what nobody has any more"},
     {"SETTLED-AFTER", "how long it took; '-' while it goes on"},
     {"LAST", "who joined last in a classic group, else who was the last to have what it is to have"},
-    {"CAUSE, REASON", "what began it; and what the client said, or the topics that changed"},
-    {"FROM, TO", "who gave partitions or tasks up and who got them; '-' is nobody"},
+    {"CAUSES", "in short; the second table has each:"},
+    {"TIME, MEMBER, INSTANCE", "when it came, of which member, and the id that a static one keeps over its restarts"},
+    COLUMN_CLIENT_ID,
+    {"CAUSE, REASON", "what it was; and what the client said, or the topics that changed"},
+    {"FROM, TO", "who gave PARTITIONS of a TOPIC, or TASKS of a SUBTOPOLOGY, up and who got them; '-' is nobody"},
     {"COORDINATOR", "when the group's coordinator moved FROM-NODE TO-NODE, with the TERM of the new leader"},
     {"NOBODY-LED, HOW", "how long nobody led, at most, since the node before was last heard of; handed over, or lost"},
 };

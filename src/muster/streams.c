@@ -65,6 +65,8 @@ static const struct cli_option describe_options[] = {
 };
 
 static const struct cli_column describe_columns[] = {
+    {"TYPE, STATE", "as in 'muster groups list'; Initializing: the group waits for its topology"},
+    {"MEMBER-ID", "of the application's member"},
     {"EPOCH", "of a group: counts the changes of its members and of what they run; of a member: the assignment that it has taken"},
     {"ASSIGNMENT-EPOCH", "the EPOCH that the newest assignment was made for"},
     {"TARGET-EPOCH", "the assignment that a member is on its way to"},
@@ -75,7 +77,8 @@ static const struct cli_column describe_columns[] = {
     {"TASK, ROLE, CHANGE",
      "SUBTOPOLOGY_PARTITION; one that the member has and shall not keep is 'to go', one that it has yet to get is 'to come'"},
     {"CHANGELOG-OFFSET", "how far the member's copy of the task's state is, as it last reported; CHANGELOG-END-OFFSET: how far that goes"},
-    {"SOURCES", "topics that a subtopology reads; REPARTITION-SOURCES, REPARTITION-SINKS: internal ones that it reads and writes"},
+    {"SUBTOPOLOGY, SOURCES", "a part of the topology, and the topics that it reads; REPARTITION-SOURCES, REPARTITION-SINKS: internal ones "
+                             "that it reads and writes"},
     {"CHANGELOGS", "internal topics that hold its state"},
     COLUMN_INSTANCE,
     COLUMN_CLIENT_ID,
@@ -169,6 +172,15 @@ static int run_topology(struct cli *cli)
 
 static const struct cli_option topology_options[] = {OPTION_NAMED_GROUP};
 
+static const struct cli_column topology_columns[] = {
+    {"STATE, EPOCH", "of the group, as in 'muster streams describe'"},
+    {"TOPOLOGY-EPOCH", "counts the group's topologies"},
+    {"TOPOLOGY-ID", "the name of the topology, or a hash of it"},
+    {"SOURCES, SOURCE-REGEX", "topics that a subtopology reads, and the pattern of the names of others"},
+    {"REPARTITION-SOURCES", "internal topics that it reads; REPARTITION-SINKS: that it writes"},
+    {"CHANGELOGS", "internal topics that hold its state"},
+};
+
 const struct cli_command command_streams_topology = {
     .noun = "streams",
     .verb = "topology",
@@ -182,6 +194,8 @@ const struct cli_command command_streams_topology = {
         "A group that waits for its topology is in the state Initializing. What --json prints is what 'muster streams initialize' takes.",
     .options = topology_options,
     .option_count = COUNT_OF(topology_options),
+    .columns = topology_columns,
+    .column_count = COUNT_OF(topology_columns),
     .run = run_topology};
 
 /* ---- initialize ---- */

@@ -370,7 +370,7 @@ static void tables(void **state)
         "        7  m-1   m-2  orders  0,3,4\n"
         "        7  -     m-2  orders  0 and 8 more\n"
         "        7  -     -    -       4 more\n");
-    run_fini(&run);
+    assert_columns_told(run, "groups", "history");
 }
 
 /* A terminal of 80 columns: times, causes and the ends of ids stay. */
@@ -527,7 +527,7 @@ static void moves_stand_among_the_rebalances(void **state)
                                     "2023-11-14T22:13:19.000Z          -        2     7  -              -\n"
                                     "2023-11-14T22:13:25.000Z          2        1     7  1.5 s at most  lost\n"
                                     "2023-11-14T22:13:29.000Z          1        2     7  20 ms at most  handed over\n"));
-    run_fini(&run);
+    assert_columns_told(run, "groups", "history");
     json_t *one = history_json(STR("g"), &h, arena), *told = json_object_get(one, "coordinatorMoves");
     assert_int_equal(json_array_size(told), 3);
     assert_string_equal(json_string_value(json_object_get(json_array_get(told, 1), "effect")), "none");

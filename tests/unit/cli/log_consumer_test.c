@@ -188,6 +188,7 @@ static void dump_shows_partitions_and_states_in_words(void **state)
 static void state_shows_the_group_in_front_of_its_records(void **state)
 {
     struct story *s = *state;
+    assert_columns_told(run_cli("log", "state", "--data", s->dir, "--group", "c", "--shard", "1", NULL), "log", "state");
     struct run r = run_cli("log", "state", "--data", s->dir, "--group", "c", "--shard", "1", NULL);
     assert_int_equal(r.code, CLI_OK);
     const char *head = strstr(r.out, "Consumer group c: Reconciling, epoch 3, assignment epoch 3\n");

@@ -154,6 +154,7 @@ static void dump_shows_tasks_and_states_in_words(void **state)
 static void state_shows_the_group_in_front_of_its_records(void **state)
 {
     struct story *s = *state;
+    assert_columns_told(run_cli("log", "state", "--data", s->dir, "--group", "s", NULL), "log", "state");
     struct run r = run_cli("log", "state", "--data", s->dir, "--group", "s", NULL);
     assert_int_equal(r.code, CLI_OK);
     const char *head = strstr(r.out, "Streams group s: Reconciling, epoch 3, assignment epoch 3, topology h-12 of epoch 1\n");

@@ -183,6 +183,7 @@ static void test_verify(void **state)
     struct fixture *f = *state;
     write_file(f, LAST, 0);
     expect(run_cli("snapshot", "verify", f->file, NULL), 0, "Whole: cluster BwcHAAAAAAAAAAAAAAAAAA, saved 2026-11-", NULL);
+    assert_columns_told(run_cli("snapshot", "verify", f->file, NULL), "snapshot", "verify");
     struct run r = run_cli("snapshot", "verify", f->file, "--json", NULL);
     assert_int_equal(r.code, 0);
     json_t *document = json_loads(r.out, 0, NULL);

@@ -310,7 +310,7 @@ static void tasks_that_move_are_named(void **state)
     assert_non_null(strstr(run.out, "70"));
     assert_non_null(strstr(run.out, "30\n")); /* the lag of the copy */
     assert_null(strchr(run.out, 27));
-    run_fini(&run);
+    assert_columns_told(run, "streams", "describe");
 }
 
 static void a_problem_is_shown(void **state)
@@ -334,7 +334,7 @@ static void a_problem_is_shown(void **state)
     assert_non_null(strstr(run.out, "2 (h:9)"));
     assert_non_null(strstr(run.out, "0[0,1]"));
     assert_non_null(strstr(run.out, "c(2)"));
-    run_fini(&run);
+    assert_columns_told(run, "streams", "describe");
 }
 
 static void offsets_name_the_task_and_its_owner(void **state)
@@ -353,7 +353,7 @@ static void offsets_name_the_task_and_its_owner(void **state)
     cli_end(&cli, &run, CLI_OK);
     assert_int_equal(count_of(run.out, "0_1"), 1);
     assert_int_equal(count_of(run.out, "/10.0.0.1"), 2); /* nobody reads the old topic */
-    run_fini(&run);
+    assert_columns_told(run, "streams", "describe");
 }
 
 static void as_json(void **state)
