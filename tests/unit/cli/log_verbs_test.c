@@ -359,7 +359,7 @@ static void a_wrong_beginning_is_explained(void **state)
 }
 
 /* A node had written entries that no majority got, 5 to `last`, when a snapshot of entry 6 came from another node. */
-static void make_replaced(struct made *m, uint64_t last, char dir[32])
+static void make_replaced(struct made *m, uint64_t last, bool wrong_end, char dir[32])
 {
     made_init(m);
     for (uint32_t shard = 0; shard < 2; shard++) {
@@ -373,6 +373,9 @@ static void make_replaced(struct made *m, uint64_t last, char dir[32])
     for (uint64_t index = 7; index <= MADE_LAST; index++) {
         made_write(m, made_entry(&m->arena, 1, index, 2));
     }
+    if (wrong_end) {
+        made_snapshot(m, MADE_LAST, 4711, 0);
+    }
     made_close(m);
     made_folder(m, dir);
 }
@@ -384,7 +387,7 @@ static void what_a_snapshot_from_another_node_replaced_is_no_difference(void **s
     for (uint64_t last = 5; last <= MADE_LAST; last++) {
         struct made other;
         char dir[32];
-        make_replaced(&other, last, dir);
+        make_replaced(&other, last, false, dir);
         assert_run(run_cli("log", "verify", "--data", dir, NULL), CLI_OK, "the state agreed with 1 of them", "");
         struct run r = run_cli("log", "verify", "--data", f->dir, "--with", dir, "--json", NULL);
         assert_string_equal(r.err, "");
@@ -396,6 +399,12 @@ static void what_a_snapshot_from_another_node_replaced_is_no_difference(void **s
         json_decref(document);
         run_fini(&r);
         assert_run(run_cli("log", "verify", "--data", dir, "--with", f->dir, NULL), CLI_OK, NULL, "");
+        made_folder_remove(dir);
+        made_fini(&other);
+        make_replaced(&other, last, true, dir); /* is verified twice */
+        r = run_cli("log", "verify", "--data", dir, NULL);
+        assert_null(strstr(r.err, "index 6"));
+        assert_run(r, CLI_CORRUPT, NULL, "shard 1, index 8: the state does not have the hash that the snapshot carries");
         made_folder_remove(dir);
         made_fini(&other);
     }
