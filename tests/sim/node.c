@@ -217,10 +217,17 @@ static int on_restored(void *ctx, uint32_t shard, uint64_t index, uint64_t state
 
 /* The other events go to coord as they are; its ctx is not ours. */
 #define PASS(n) ((n)->coord_events.ctx)
+/* The process ended where it met what it does not know; only this turn's code goes on. */
+static bool has_ended(const struct sim_node *n)
+{
+    return n->outdated;
+}
 static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t term, uint32_t leader)
 {
     struct sim_node *n = ctx;
     static const char *const names[] = {"follower", "leader", "serving", "handing_over"};
+    if (has_ended(n))
+        return;
     sim_say(n->sim, "node=%u shard=%u role=%s term=%llu leader=%u", n->id, shard, names[role], (unsigned long long)term, leader);
     expiry_office(n, shard);
     n->coord_events.role(PASS(n), shard, role, term, leader);
@@ -234,7 +241,8 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)
 {
     struct sim_node *n = ctx;
-    n->coord_events.confirmed(PASS(n), shard, term, round);
+    if (!has_ended(n))
+        n->coord_events.confirmed(PASS(n), shard, term, round);
 }
 static void on_restore_begin(void *ctx, uint32_t shard, uint64_t index, uint64_t term)
 {
@@ -283,9 +291,7 @@ static void on_peer(void *ctx, uint32_t node, bool connected)
 static void on_fatal(void *ctx, const char *text)
 {
     struct sim_node *n = ctx;
-    if (n->outdated)
-        return; /* the process ended where it met what it does not know; only this turn's code goes on */
-    if (!memory_found_out(n, text))
+    if (!has_ended(n) && !memory_found_out(n, text))
         sim_fail(n->sim, "node %u stops: %s", n->id, text);
 }
 
