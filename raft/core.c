@@ -306,6 +306,11 @@ static void tick_shard(struct shard *s)
     struct replica *core = s->core;
     raft_time now = (raft_time)(core->now_us / 1000);
     elect_tick(s);
+#ifdef MUSTER_FAULT_OFFICE_UNANSWERED /* the library ends the office of a leader whom no majority has answered for an election timeout */
+    if (shard_leads(s)) {
+        s->raft.election_timer_start = now;
+    }
+#endif
     if (raft_timeout(&s->raft) <= now) {
         if (s->raft.state == RAFT_CANDIDATE) {
             s->tries++;

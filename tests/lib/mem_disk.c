@@ -109,9 +109,9 @@ void mem_inode_sync(struct inode *n)
 }
 
 /* Lost, whole, torn to a front, a middle or an end, or torn by sectors. */
-static void pending_tear(struct buf *image, const struct pending *p, struct prng *random)
+static void pending_tear(struct buf *image, const struct pending *p, struct prng *random, bool never_tears)
 {
-    uint64_t how = prng_below(random, 6);
+    uint64_t how = prng_below(random, never_tears ? 2 : 6);
     if (how == 0) {
         return;
     }
@@ -140,10 +140,10 @@ static void pending_tear(struct buf *image, const struct pending *p, struct prng
     }
 }
 
-void mem_inode_crash(struct inode *n, struct prng *random)
+void mem_inode_crash(struct inode *n, struct prng *random, bool never_tears)
 {
     for (size_t i = 0; i < n->pending_count; i++) {
-        pending_tear(&n->synced, &n->pending[i], random);
+        pending_tear(&n->synced, &n->pending[i], random, never_tears);
     }
     pending_clear(n);
     mem_buf_copy(&n->now, &n->synced);

@@ -70,7 +70,7 @@ void mem_inode_free(struct inode *n);
 void mem_inode_write(struct inode *n, uint64_t offset, const uint8_t *data, size_t len);
 void mem_inode_size(struct inode *n, uint64_t bytes);
 void mem_inode_sync(struct inode *n);
-void mem_inode_crash(struct inode *n, struct prng *random);
+void mem_inode_crash(struct inode *n, struct prng *random, bool never_tears);
 
 struct name *mem_dir_find(const struct dir *dir, const char *text);
 void mem_name_set(char dst[NAME_BYTES], const char *text);

@@ -425,7 +425,7 @@ void mem_disk_crash(struct mem_disk *d, struct prng *random)
     d->op_count = 0;
     mem_dir_copy(&d->now, &d->synced);
     for (size_t i = 0; i < d->inode_count; i++) {
-        mem_inode_crash(d->inodes[i], random);
+        mem_inode_crash(d->inodes[i], random, d->faults.never_tears);
     }
     mem_collect(d);
     d->power_is_off = false;

@@ -22,6 +22,7 @@ struct mem_faults {
                                           * reach the disk, and it and every later call fail with IO until mem_disk_crash */
     int64_t misdirect_by; /* the next write lands so many bytes off (the other way, if that were before the beginning); 0 is off */
     bool sync_lies;       /* sync says 0 and does nothing */
+    bool never_tears;     /* what was being written when the power went is there as a whole or not at all */
 };
 struct mem_counts {
     uint64_t changes, writes, syncs, dir_syncs, reads;

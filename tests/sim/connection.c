@@ -201,7 +201,7 @@ static void look_at(struct sim_connection *c, struct sim_request *r)
     if (r->told_ms == 0)
         sim_fail(sim, "node %u holds a heartbeat of group %.*s, although its client was told no interval on that connection", c->node->id,
                  STR_ARG(r->request.op.group_id));
-    else if (held_us >= (int64_t)r->told_ms * 1000 * 1000000 / (1000000 - SIM_DRIFT_PER_MILLION))
+    else if (held_us >= (int64_t)r->told_ms * 1000)
         sim_fail(sim, "node %u holds a heartbeat of group %.*s for %lld ms, longer than its interval of %d ms", c->node->id,
                  STR_ARG(r->request.op.group_id), (long long)held_us / 1000, r->told_ms);
     else if (r->next != NULL)

@@ -7,6 +7,8 @@
 
 #include "world.h"
 
+enum { MENDED_AFTER_US = 4000000 };
+
 /* ---- what a disk was said to have ---- */
 
 static void keep_record(struct sim_kept *k, const struct store_record *r)
@@ -239,6 +241,17 @@ void damage_lie_ends(struct sim_node *n)
     n->lie_open = false;
 }
 
+/* tag: what trouble there has been. Nothing else has gone wrong since, so the others have given it all that it lost. */
+static void is_mended(struct sim *sim, void *arg, uint64_t tag)
+{
+    const struct sim_node *n = arg;
+    if (disks_trouble(sim) + sim->heals != tag || sim->healing || !n->lie_owed)
+        return;
+    sim->totals.lies_mended++;
+    if (!has_again(n))
+        sim_fail(sim, "node %u has lost what its disk said was synced, and has not got it back in %d s", n->id, MENDED_AFTER_US / 1000000);
+}
+
 /* tag: the node's life. Now the power goes, if that costs nothing that the others do not have. */
 static void lie_is_found_out(struct sim *sim, void *arg, uint64_t tag)
 {
@@ -246,6 +259,11 @@ static void lie_is_found_out(struct sim *sim, void *arg, uint64_t tag)
     if (!n->alive || n->life != tag || !n->lie_open || sim->healing || n->batch != NULL || !damage_none(sim) || !others_hold(n))
         return;
     n->lie_open = false;
+    if (disks_all_well(sim) && disks_all_work(sim)) {
+        const uint64_t its_end_and_start = 2;
+        sim->alone_until_us = sim->now_us + MENDED_AFTER_US;
+        sim_at(sim, sim->alone_until_us, is_mended, n, disks_trouble(sim) + its_end_and_start + sim->heals);
+    }
     sim->totals.lies++;
     sim_say(sim, "node=%u loses what its disk said was synced", n->id);
     n->damage = DAMAGE_LIE;

@@ -8,8 +8,7 @@
 
 enum { PATIENCE_US = 3000000, MOST_BEHIND = 64, MOST_REFUSALS = 3000 };
 
-/* What keeps the others from taking over, or may. */
-static uint64_t trouble(const struct sim *sim)
+uint64_t disks_trouble(const struct sim *sim)
 {
     const struct sim_totals *t = &sim->totals;
     return t->crashes + t->restarts + t->pauses + t->slow_turns + t->partitions + t->slow_disks + t->memory_flips + t->diverged_found;
@@ -17,7 +16,7 @@ static uint64_t trouble(const struct sim *sim)
 
 /* Who was stopped for another program is not back yet. Where two of three differ and the third lacks the log, none of them may send it a snapshot while both are
  * there (raft's install.c): without the one with the disk the other has no majority. */
-static bool all_well(const struct sim *sim)
+bool disks_all_well(const struct sim *sim)
 {
     for (uint32_t id = 1; id <= sim->options.nodes; id++) {
         const struct sim_node *n = &sim->nodes[id];
@@ -35,8 +34,8 @@ static bool all_well(const struct sim *sim)
 static void others_lead(struct sim *sim, void *arg, uint64_t tag)
 {
     struct sim_node *n = arg;
-    if (n->disk_useless_since_us == 0 || sim->now_us - n->disk_useless_since_us < PATIENCE_US || trouble(sim) != tag || !all_well(sim) ||
-        sim->healing)
+    if (n->disk_useless_since_us == 0 || sim->now_us - n->disk_useless_since_us < PATIENCE_US || disks_trouble(sim) != tag ||
+        !disks_all_well(sim) || sim->healing)
         return;
     sim->totals.disks_fled++;
     for (uint32_t shard = 0; shard < SIM_SHARDS; shard++) {
@@ -54,8 +53,8 @@ static void useless(struct sim_node *n)
     if (n->disk_useless_since_us != 0)
         return;
     n->disk_useless_since_us = sim->now_us;
-    if (all_well(sim))
-        sim_at(sim, sim->now_us + PATIENCE_US, others_lead, n, trouble(sim));
+    if (disks_all_well(sim))
+        sim_at(sim, sim->now_us + PATIENCE_US, others_lead, n, disks_trouble(sim));
 }
 
 bool disks_hang(const struct sim_node *n)
@@ -112,16 +111,21 @@ static void is_over(struct sim *sim, void *arg, uint64_t tag)
         disks_end(n);
 }
 
+bool disks_all_work(const struct sim *sim)
+{
+    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
+        if (sim->nodes[id].disk_full || disks_hang(&sim->nodes[id]))
+            return false;
+    }
+    return true;
+}
+
 void disks_fault(struct sim *sim, bool full)
 {
     struct sim_node *n = &sim->nodes[1 + prng_below(&sim->random, sim->options.nodes)];
-    bool alone = all_well(sim) && sim_chance(sim, 600000);
+    bool alone = disks_all_well(sim) && sim_chance(sim, 600000);
     int64_t us = alone ? sim_between(sim, PATIENCE_US + 500000, 7000000) : sim_between(sim, 200000, 4000000);
-    for (uint32_t id = 1; id <= sim->options.nodes; id++) {
-        if (sim->nodes[id].disk_full || disks_hang(&sim->nodes[id]))
-            return;
-    }
-    if (!n->alive)
+    if (!disks_all_work(sim) || !n->alive)
         return;
     n->disk_trouble++;
     if (full) {

@@ -1,6 +1,8 @@
 /* What goes wrong, and when. Never more than a minority of the nodes is down by our doing, so that there is always something to check; all may be cut off. */
 #include "world.h"
 
+enum { ONE_WAY_PATIENCE_US = 3000000 };
+
 static void next_fault(struct sim *sim, void *arg, uint64_t tag);
 
 static uint32_t any_node(struct sim *sim)
@@ -56,6 +58,7 @@ static void heal_links(struct sim *sim, void *arg, uint64_t tag)
 {
     (void)arg;
     (void)tag;
+    sim->heals++;
     network_heal(sim);
     sim_say(sim, "links are whole again");
 }
@@ -85,7 +88,7 @@ static void deafen(struct sim *sim)
 }
 
 /* how: 0 both ways, 1 only out, 2 only in. */
-static void cut_off(struct sim *sim, uint64_t how)
+static struct sim_node *cut_off(struct sim *sim, uint64_t how)
 {
     uint32_t lone = any_node(sim);
     sim_say(sim, "node=%u cut off, way %llu", lone, (unsigned long long)how);
@@ -97,6 +100,35 @@ static void cut_off(struct sim *sim, uint64_t how)
         if (how != 1)
             sim->links[other][lone].cut = true;
     }
+    return &sim->nodes[lone];
+}
+
+/* Whoever is not heard, or hears nobody, can get nothing done, although to half of the others' eyes nothing is amiss.
+ * tag: what trouble there had been when it began. */
+static void others_lead(struct sim *sim, void *arg, uint64_t tag)
+{
+    struct sim_node *lone = arg;
+    if (disks_trouble(sim) + sim->heals != tag || sim->healing)
+        return;
+    sim->totals.one_way_fled++;
+    for (uint32_t shard = 0; shard < SIM_SHARDS; shard++) {
+        const struct sim_node *leader = operator_leader_of(sim, shard);
+        struct replica_shard_status s;
+        replica_status(lone->core, shard, &s);
+        if (leader == NULL || leader == lone || s.role == REPLICA_SERVING)
+            sim_fail(sim, "node %u is cut off one way since %d s, and shard %u is led by %s", lone->id,
+                     (int)(ONE_WAY_PATIENCE_US / 1000000), shard, leader == NULL ? "nobody" : "it");
+    }
+}
+
+/* Nothing else goes wrong, and it lasts: the others must have taken over before long. */
+static void cut_off_for_long(struct sim *sim)
+{
+    sim->totals.partitions++;
+    struct sim_node *lone = cut_off(sim, 1 + prng_below(&sim->random, 2));
+    sim->alone_until_us = sim->now_us + ONE_WAY_PATIENCE_US + 500000;
+    sim_at(sim, sim->alone_until_us, heal_links, NULL, 0);
+    sim_at(sim, sim->now_us + ONE_WAY_PATIENCE_US, others_lead, lone, disks_trouble(sim) + sim->heals);
 }
 
 /* All links say much twice for a while. */
@@ -127,6 +159,10 @@ static void estrange(struct sim *sim)
 
 static void partition(struct sim *sim, enum sim_kind kind)
 {
+    if (kind == KIND_ONE_WAY && sim->options.seed % 4 >= 2 && disks_all_well(sim) && disks_all_work(sim)) {
+        cut_off_for_long(sim);
+        return;
+    }
     sim->totals.partitions++;
     if (sim_chance(sim, 300000))
         stutter(sim);
@@ -134,8 +170,10 @@ static void partition(struct sim *sim, enum sim_kind kind)
         estrange(sim);
     else if (kind == KIND_ONE_WAY ? sim_chance(sim, 430000) : sim_chance(sim, 670000))
         (kind == KIND_ONE_WAY ? deafen : split)(sim);
+    else if (kind == KIND_ONE_WAY)
+        (void)cut_off(sim, 1 + prng_below(&sim->random, 2));
     else
-        cut_off(sim, kind == KIND_ONE_WAY ? 1 + prng_below(&sim->random, 2) : 0);
+        (void)cut_off(sim, 0);
     sim_at(sim, sim->now_us + sim_between(sim, 50000, 3000000), heal_links, NULL, 0);
     members_in_haste(sim);
 }

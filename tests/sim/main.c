@@ -20,17 +20,19 @@ static const struct {
     {"expiries", 100, false},
     {"partitions", 200, false},
     {"splits", 80, false},
+    {"one_way_fled", 2, false},
     {"estranged", 20, false},
     {"duplicated", 10000, false},
     {"stutters", 20, false},
     {"slow_turns", 500, false},
-    {"pauses", 200, false},
+    {"pauses", 150, false},
     {"commits_acked", 10000, false},
     {"fast_elections", 20, false},
     {"transfers", 200, false},
     {"flips", 8, true},
     {"misdirected", 30, true},
     {"lies", 2, true},
+    {"lies_mended", 1, true},
     {"memory_flips", 30, true},
     {"memory_flips_leader", 5, true},
     {"diverged_found", 10, true},
@@ -185,14 +187,16 @@ static int usage(void)
         "  --seconds T      virtual seconds with faults, default 20\n"
         "  --only KIND      faults of that kind and of no other, again for a second one: crashes, cuts, one-way-cuts, estranged, pauses,\n"
         "                   slow-disks, full-disks, hung-disks, clock-jumps, drift, transfers, misdirected, lies, memory, slow-turns, "
-        "network\n"
+        "network,\n"
+        "                   duplicates, torn-writes (they need crashes)\n"
+        "  --without KIND   faults of all kinds but that one\n"
         "  --history FILE   writes all commits and fetches there, for tests/lin/linearize.py\n"
         "  --resume FILE    leaves out the seeds that FILE has of that build, counts them all the same, and adds the others to it\n",
         stderr);
     return 2;
 }
 
-static bool take_kind(struct sim_options *options, const char *value)
+static bool take_kind(struct sim_options *options, const char *value, bool without)
 {
     static const char *const names[] = {
 #define X(name, text) text,
@@ -201,7 +205,10 @@ static bool take_kind(struct sim_options *options, const char *value)
     };
     for (uint32_t kind = 0; kind < COUNT_OF(names); kind++) {
         if (strcmp(value, names[kind]) == 0) {
-            options->only |= UINT32_C(1) << kind;
+            if (without)
+                options->only = (options->only != 0 ? options->only : (UINT32_C(1) << COUNT_OF(names)) - 1) & ~(UINT32_C(1) << kind);
+            else
+                options->only |= UINT32_C(1) << kind;
             return true;
         }
     }
@@ -232,9 +239,9 @@ static bool take_value(struct session *s, const char *name, const char *value)
         s->build = value;
     } else if (strcmp(name, "--commit") == 0) {
         s->commit = value;
-    } else if (strcmp(name, "--only") == 0) {
+    } else if (strcmp(name, "--only") == 0 || strcmp(name, "--without") == 0) {
         s->want_minima = false;
-        return take_kind(&s->options, value);
+        return take_kind(&s->options, value, strcmp(name, "--without") == 0);
     } else {
         return false;
     }

@@ -78,7 +78,7 @@ static bool is_moment(const struct sim_node *n, uint32_t shard, uint64_t index)
     if (!n->diverges_before_snapshot)
         return left <= 4;
     core_stats(n->core, &stats);
-    return left > SIM_HASH_INTERVAL / 4 && stats.replay_bytes > SIM_LOG_RETAIN_BYTES - 512;
+    return left > SIM_HASH_INTERVAL / 4 && stats.replay_bytes > node_log_retain_bytes(n) - 512;
 }
 
 struct bytes memory_applied(struct sim_node *n, uint32_t shard, uint64_t index, struct bytes entry, struct buf *copy)

@@ -67,9 +67,10 @@ bool network_send(struct sim *sim, uint32_t from, uint32_t to, enum core_class c
         link->last_us = at;
     }
     put_on_its_way(sim, from, to, class, data, at);
-    if (faults && sim_chance(sim, sim->now_us < link->stutters_until_us
-                                      ? STUTTER_PER_MILLION
-                                      : DUPLICATE_PER_MILLION)) { /* no TCP connection does so, but nothing here may depend on that */
+    if (faults_has(sim, KIND_DUPLICATE) &&
+        sim_chance(sim, sim->now_us < link->stutters_until_us
+                            ? STUTTER_PER_MILLION
+                            : DUPLICATE_PER_MILLION)) { /* no TCP connection does so, but nothing here may depend on that */
         sim->totals.duplicated++;
         put_on_its_way(sim, from, to, class, data, at + (sim_chance(sim, 500000) ? 0 : sim_between(sim, 0, LATE_US)));
     }

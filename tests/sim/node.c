@@ -396,6 +396,11 @@ struct store_options node_store_options(const struct sim_node *n)
                                   .warn_ctx = (void *)(uintptr_t)n};
 }
 
+size_t node_log_retain_bytes(const struct sim_node *n)
+{
+    return n->sim->options.seed % 8 == 6 ? SIM_LONG_LOG_BYTES : SIM_LOG_RETAIN_BYTES;
+}
+
 /* What it finds on its disk goes to the core, and to those who know what must be there. */
 struct found {
     struct sim_node *node;
@@ -418,7 +423,7 @@ static int open_all(struct sim_node *n, char text[1024])
     struct core_host host = {
         .ctx = n, .persist = host_persist, .send = host_send, .job = host_job, .trim = host_trim, .flush = host_flush, .port = &n->port};
     struct core_options options = {.seed = prng_next(&n->sim->random),
-                                   .log_retain_bytes = SIM_LOG_RETAIN_BYTES,
+                                   .log_retain_bytes = node_log_retain_bytes(n),
                                    .log_tail_bytes = 8 << 10,
                                    .balance_after_ms = 2000,
                                    .hash_interval = SIM_HASH_INTERVAL,
@@ -560,6 +565,12 @@ static void close_all(struct sim_node *n, bool orderly)
     drop_inbox(n);
 }
 
+static void power_off(struct sim_node *n)
+{
+    mem_disk_faults(n->disk)->never_tears = !faults_has(n->sim, KIND_TORN);
+    mem_disk_crash(n->disk, &n->sim->random);
+}
+
 /* kill -9, and the disk keeps what was synced; of what was being written, some. */
 void node_crash(struct sim_node *n)
 {
@@ -582,7 +593,7 @@ void node_crash(struct sim_node *n)
     }
     close_all(n, false);
     if (power_cut)
-        mem_disk_crash(n->disk, &n->sim->random);
+        power_off(n);
     network_node_down(n->sim, n->id);
     if (power_cut)
         damage_at_rest(n);
@@ -593,7 +604,7 @@ void node_lose_power(struct sim_node *n)
     node_tell(n);
     n->sim->totals.crashes++;
     close_all(n, false);
-    mem_disk_crash(n->disk, &n->sim->random);
+    power_off(n);
     network_node_down(n->sim, n->id);
 }
 

@@ -28,6 +28,8 @@ enum { SIM_SESSION_MS = 1500, SIM_QUIET_FROM = 24, SIM_STALL_US = 200000, SIM_EL
 /* The monotonic clocks of nodes run at 0.9 to 1.1 of the world's, by which clients live: a node may see a time pass that much sooner. */
 enum { SIM_DRIFT_PER_MILLION = 100000 };
 enum { SIM_HASH_INTERVAL = 64, SIM_LOG_RETAIN_BYTES = 48 << 10 };
+/* In some worlds the log is so long that nobody gets by a snapshot what he lacks. */
+enum { SIM_LONG_LOG_BYTES = 8 << 20 };
 /* The world begins, and is left in peace for a while. */
 enum { SIM_BEGIN_US = 1000000, SIM_FIRST_FAULT_US = SIM_BEGIN_US + 3000000 };
 #define SIM_LEAST_US(ms) ((int64_t)(ms)*1000 * 1000000 / (1000000 + SIM_DRIFT_PER_MILLION))
@@ -52,8 +54,8 @@ struct sim_event {
 /* What the run did: the closing lines, and the minima that a set of seeds must reach. */
 /* clang-format off */
 #define SIM_TOTALS(X) \
-    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(one_way_fled) X(estranged) X(pauses) X(stalls) \
+    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(lies_mended) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -78,7 +80,7 @@ enum sim_story { STORY_NONE, STORY_MEMBERS, STORY_LEVELS };
 #define SIM_KINDS(X) \
     X(CRASH, "crashes") X(CUT, "cuts") X(ONE_WAY, "one-way-cuts") X(ESTRANGED, "estranged") X(PAUSE, "pauses") X(SLOW_DISK, "slow-disks") X(CLOCK_JUMP, "clock-jumps") \
     X(TRANSFER, "transfers") X(MISDIRECTED, "misdirected") X(LIE, "lies") X(MEMORY, "memory") X(FULL, "full-disks") X(HUNG, "hung-disks") X(DRIFT, "drift") \
-    X(SLOW_TURN, "slow-turns") X(NETWORK, "network")
+    X(SLOW_TURN, "slow-turns") X(NETWORK, "network") X(DUPLICATE, "duplicates") X(TORN, "torn-writes")
 /* clang-format on */
 enum sim_kind {
 #define X(name, text) KIND_##name,
@@ -245,6 +247,7 @@ struct sim {
     uint64_t operator_terms[SIM_SHARDS]; /* the newest office in which he was told who the members are */
     uint64_t hash;
     int64_t alone_until_us; /* the fault that there is; no other begins */
+    uint64_t heals;         /* of links */
     bool healing;           /* faults are over */
     int64_t healed_at_us;   /* and nothing is left to be done to topics; 0: not yet */
     struct sim_topic topics[SIM_TOPICS_MAX];
@@ -278,6 +281,7 @@ void node_set_peers(struct sim_node *n, const struct store_peer *peers, uint32_t
 void node_change_member(struct sim_node *n, uint32_t shard, enum replica_change change, uint32_t node);
 struct group_settings node_settings(const struct sim_node *n); /* settings.c */
 struct store_options node_store_options(const struct sim_node *n);
+size_t node_log_retain_bytes(const struct sim_node *n);
 void node_pause(struct sim_node *n, int64_t us);
 int64_t node_now(const struct sim_node *n);    /* its monotonic clock */
 int64_t node_lag_us(const struct sim_node *n); /* how much later than now what it says leaves it */
@@ -308,6 +312,9 @@ void faults_restart_soon(struct sim_node *n);
 
 /* disks.c: disks that are full or hang, for a while */
 void disks_fault(struct sim *sim, bool full);
+uint64_t disks_trouble(const struct sim *sim); /* counts what keeps others from taking over, or may */
+bool disks_all_well(const struct sim *sim);    /* nothing of that is there now */
+bool disks_all_work(const struct sim *sim);    /* none is full or hangs */
 bool disks_hang(const struct sim_node *n);
 void disks_end(struct sim_node *n);
 void disks_write_begins(struct sim_node *n);
