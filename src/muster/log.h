@@ -282,7 +282,7 @@ void log_replay_free(struct log_replay *r);
 /* Where a moment is in a shard's log. */
 struct log_found {
     uint64_t
-        at; /* the last entry up to it: before the first that was written later; UINT64_MAX: all there is; 0: the log that is kept begins later */
+        at; /* the last entry up to it: before the first that was written later, or the last there is now; UINT64_MAX: there is none; 0: the log that is kept begins later */
     uint64_t again; /* the newest entry behind that one which was not written later either: the wall clock went back; 0: there is none */
     int64_t at_clock_ms, again_clock_ms; /* the shard's clock there */
     int64_t begins_ms, begins_clock_ms;  /* of the first entry that has a time */

@@ -561,6 +561,7 @@ struct search {
     const struct log_folder *folder;
     struct search_shard {
         uint64_t begin, first, over; /* the first entry that is kept, the first command, the first that is later; 0: none yet */
+        uint64_t last;               /* that the log reaches now: it may go on before it is read again */
         struct log_found found;
     } * v;
     size_t count;
@@ -589,10 +590,16 @@ static void search_record(void *ctx, const struct store_record *record)
     struct search *search = ctx;
     int64_t clock_ms, wall_ms;
     struct log_item item = {.kind = record->entry_type, .payload = record->payload};
-    if (record->kind != STORE_ENTRY || record->shard >= search->count) {
+    if (record->shard >= search->count) {
         return;
     }
     struct search_shard *s = &search->v[record->shard];
+    if (record->kind == STORE_ENTRY || (record->kind == STORE_SNAPSHOT && (record->entry_type == 1 || record->index > s->last))) {
+        s->last = record->index;
+    }
+    if (record->kind != STORE_ENTRY) {
+        return;
+    }
     s->begin = s->begin == 0 ? record->index : s->begin;
     if (s->over != 0 && record->index <= s->over) {
         s->over = 0; /* it was erased */
@@ -625,7 +632,7 @@ int log_find_moment(struct cli *cli, struct log_folder *f, const struct log_mome
         const struct search_shard *s = &search.v[i];
         bool gone = s->over != 0 && s->over == s->first && s->begin > 1;
         (*ret)[i] = s->found;
-        (*ret)[i].at = s->over == 0 ? UINT64_MAX : gone ? 0 : s->over - 1;
+        (*ret)[i].at = s->over == 0 ? (s->last > 0 ? s->last : UINT64_MAX) : gone ? 0 : s->over - 1;
     }
     return rc == MUSTER_E_TRUNCATED || rc == MUSTER_E_CORRUPT ? MUSTER_E_OK : rc; /* told by the pass that follows */
 }

@@ -475,6 +475,27 @@ static void make_jump(struct made *m, char dir[32])
     made_folder(m, dir);
 }
 
+/* What is written meanwhile is not of it: where nothing was later the end is where the log ended when it was looked for. */
+static void a_moment_behind_the_log_is_its_end_now(void **state)
+{
+    struct fixture *f = *state;
+    struct cli cli;
+    struct run r;
+    struct log_folder folder;
+    struct log_found *found;
+    size_t count;
+    const struct log_moment at = {.given = true, .by_time = true, .wall_ms = INT64_MAX};
+    cli_begin(&cli, &r, false);
+    assert_int_equal(log_folder_open(&cli, f->dir, &folder), CLI_OK);
+    assert_int_equal(log_find_moment(&cli, &folder, &at, &found, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(found[0].at, 3);
+    assert_int_equal(found[1].at, MADE_LAST);
+    log_folder_close(&folder);
+    cli_end(&cli, &r, CLI_OK);
+    run_fini(&r);
+}
+
 static void assert_as_of(const char *dir, const char *at, uint64_t index, const char *said)
 {
     char line[64];
@@ -537,6 +558,7 @@ int main(void)
         cmocka_unit_test(one_shard_is_verified),
         cmocka_unit_test_setup_teardown(what_a_snapshot_from_another_node_replaced_is_no_difference, setup, teardown),
         cmocka_unit_test_setup_teardown(follow_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_moment_behind_the_log_is_its_end_now, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_column_of_a_log_means_stands_on_the_page, setup, teardown),
         cmocka_unit_test(times_as_people_write_them),
         cmocka_unit_test(a_clock_that_was_set_back),
