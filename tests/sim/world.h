@@ -241,9 +241,9 @@ struct sim {
     struct sim_resets *resets;
     struct sim_office *offices[SIM_SHARDS]; /* by term */
     size_t office_count[SIM_SHARDS], office_cap[SIM_SHARDS];
-    struct store_identity identity; /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
-    uint32_t members_version;       /* of that record */
-    int64_t members_next_us;        /* the next change of them */
+    struct store_identity identity;      /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
+    uint32_t members_version;            /* of that record */
+    int64_t members_next_us;             /* the next change of them */
     uint64_t operator_terms[SIM_SHARDS]; /* the newest office in which he was told who the members are */
     uint64_t hash;
     int64_t alone_until_us; /* the fault that there is; no other begins */
