@@ -84,7 +84,10 @@ static struct topic_partitions_list take_partitions(struct reader *r, struct are
 
 bool consumer_subscription_parse(struct bytes in, struct arena *arena, struct consumer_subscription *ret)
 {
-    struct reader r = {.at = in.ptr, .end = in.ptr + (in.len > 0 ? in.len : 0), .bad = in.len <= 0};
+    if (in.len <= 0) {
+        return false;
+    }
+    struct reader r = {.at = in.ptr, .end = in.ptr + in.len};
     struct consumer_subscription s = {.version = take_int16(&r), .generation = -1, .rack = STR_NULL};
     r.bad = r.bad || s.version < 0;
     s.topics.len = take_count(&r, 2);
