@@ -449,7 +449,6 @@ void core_peer_state(struct replica *core, uint32_t node, enum core_peer_event e
         p->dead = false;
         install_connected(core, node);
         hash_connected(core, node);
-        lost_connected(core, p);
         elect_connected(core);
     }
     if (event == CORE_PEER_REFUSED && !p->dead && !core->options.no_fast_failover) {

@@ -15,28 +15,23 @@ static struct lost_entries *of(struct shard *s, const struct peer *p)
     return l;
 }
 
-/* From here on it cannot say that it has less than this, whatever process of it answers. */
-void lost_connected(struct replica *core, struct peer *p)
+/* The least that it can say it has, whatever process of it answers: what it acknowledged, also where that came late, after a connection that its next process made. */
+static uint64_t acknowledged(const struct shard *s, const struct peer *p)
 {
-    for (uint32_t i = 0; i < core->shard_count; i++) {
-        struct shard *s = &core->shards[i];
-        raft_index match = 0;
-        if (shard_leads(s) && raft_match_index(&s->raft, p->id, &match) == 0) {
-            struct lost_entries *l = of(s, p);
-            l->kept = match > l->kept ? match : l->kept;
-        }
-    }
+    raft_index match = 0;
+    return raft_match_index(&s->raft, p->id, &match) == 0 ? match : 0;
 }
 
-/* Once may be an answer from before that connection, which is late. */
+/* Once may be an answer from before it acknowledged more, which is late. */
 void lost_answered(struct shard *s, struct peer *p, bool rejects, uint64_t last_index)
 {
     struct replica *core = s->core;
     struct lost_entries *l = of(s, p);
+    uint64_t kept = acknowledged(s, p);
 #ifdef MUSTER_FAULT_LOST_ENTRIES_IGNORED
     return;
 #endif
-    if (last_index >= l->kept) {
+    if (last_index >= kept) {
         l->since_us = 0;
         return;
     }
@@ -52,7 +47,7 @@ void lost_answered(struct shard *s, struct peer *p, bool rejects, uint64_t last_
     log_event(LOG_ERROR, "peer_lost_entries",
               "node=%u shard=%u peer=%u acknowledged=%llu has=%llu "
               "hint=\"its disk does not keep what it says it has synced: replace it (muster cluster replace %u)\"",
-              core->self, s->id, p->id, (unsigned long long)l->kept, (unsigned long long)last_index, p->id);
+              core->self, s->id, p->id, (unsigned long long)kept, (unsigned long long)last_index, p->id);
 }
 
 bool lost_entries(const struct shard *s, const struct peer *p)

@@ -91,9 +91,9 @@ struct shard_positions {
     struct hash_answer answered[NODES_MAX];
     struct catch_up catch_up[NODES_MAX];
     struct lost_entries {
-        uint64_t term, kept; /* what it had when it was connected last, in that term of this node's office */
-        int64_t since_us;    /* since when it says that it has less; 0: it does not */
-        bool found;          /* and it says so again and again */
+        uint64_t term;    /* of this node's office */
+        int64_t since_us; /* since when it says that it has less; 0: it does not */
+        bool found;       /* and it says so again and again */
     } lost[NODES_MAX];
     uint64_t named_term[NODES_MAX]; /* newest that its answers to probes said to be newer than this node's */
 };
@@ -362,7 +362,6 @@ void install_tick(struct replica *core);
 void install_close(struct replica *core);
 
 /* ---- lost.c: followers that have not what they acknowledged ---- */
-void lost_connected(struct replica *core, struct peer *p);
 void lost_answered(struct shard *s, struct peer *p, bool rejects, uint64_t last_index); /* its log ends there */
 bool lost_entries(const struct shard *s, const struct peer *p);                         /* in this term */
 void lost_tick(struct replica *core);
