@@ -396,11 +396,7 @@ static int run_command(struct cli *cli, const struct words *words, int argc, cha
     if (code != CLI_OK) {
         return code;
     }
-    code = cli_flag(cli, "watch") ? watch(cli) : cli->command->run(cli);
-    if (fflush(cli->out) != 0 || ferror(cli->out)) {
-        return cli_fail(cli, code != CLI_OK ? code : CLI_FAILED, "the output could not be written: %s", strerror(errno));
-    }
-    return code;
+    return cli_flag(cli, "watch") ? watch(cli) : cli->command->run(cli);
 }
 
 /* A word that is no noun, or behind a noun no verb; NULL: there is none behind it. */
@@ -446,6 +442,10 @@ static bool choose(struct cli *cli, const char *noun, const char *verb)
 static int run_words(struct cli *cli, int argc, char **argv)
 {
     struct words words;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+        fprintf(cli->out, "muster %s\n", MUSTER_VERSION);
+        return CLI_OK;
+    }
     if (!find_words(cli, argc, argv, &words)) {
         return CLI_USAGE;
     }
@@ -465,12 +465,11 @@ static int run_words(struct cli *cli, int argc, char **argv)
 int cli_main(const struct cli_command *const *commands, size_t count, int argc, char **argv, FILE *out, FILE *err)
 {
     struct cli cli = {.out = out, .err = err, .commands = commands, .command_count = count};
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        fprintf(out, "muster %s\n", MUSTER_VERSION);
-        return CLI_OK;
-    }
     arena_init(&cli.arena, 0);
     int code = run_words(&cli, argc, argv);
+    if (fflush(out) != 0 || ferror(out)) {
+        code = cli_fail(&cli, code != CLI_OK ? code : CLI_FAILED, "the output could not be written: %s", strerror(errno));
+    }
     arena_fini(&cli.arena);
     return code;
 }

@@ -32,7 +32,8 @@ int64_t log_wall_ms(void); /* this machine's clock */
 bool log_time_parse(const char *text, int64_t now_ms, int64_t *ret_ms);
 /* The option, if it is given; false with a message. */
 bool log_time_take(struct cli *cli, const char *name, int64_t *ret_ms);
-struct log_moment { /* --at: an index, a time, or a reading of the shard's clock */
+bool log_time_to_come(int64_t wall_ms); /* also by the clock of a node that is a little ahead */
+struct log_moment {                     /* --at: an index, a time, or a reading of the shard's clock */
     bool given, by_time, by_clock;
     int64_t index, wall_ms, clock_ms;
 };
@@ -88,7 +89,8 @@ struct log_printer {
     int64_t kafka_shard; /* the one that is being dumped in Kafka's form; -1: none yet */
     uint64_t printed;
     bool unreadable;  /* an entry was no entry */
-    bool cut;         /* the log begins behind its first entry: what came before is in snapshots */
+    bool cut;         /* the log begins behind its first entry: what came before is in snapshots, */
+    bool in_memory;   /* or, of what a node has in memory, on its disk */
     uint64_t seen[4]; /* a bit for each of the first shards of a folder that has shown an entry */
 };
 void log_printer_init(struct log_printer *p, struct cli *cli, const struct log_filter *filter);

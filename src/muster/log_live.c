@@ -171,6 +171,7 @@ static int read_some(struct live *live, int32_t shard, bool first_time, const st
     }
     if (first_time) {
         live->printer.cut = live->printer.cut || response->first_index > 1;
+        live->printer.in_memory = true;
         say_missing(live, shard, response->first_index);
     }
     *ret = response;

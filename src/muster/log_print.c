@@ -326,7 +326,9 @@ int log_printer_judge(const struct log_printer *p, int code)
         return code;
     }
     return cli_fail(p->cli, CLI_FAILED, "%s%s", bare ? "nothing is there" : "the log holds no such record",
-                    p->cut ? "; what came before it is in snapshots ('muster log state' shows what a folder makes of both)" : "");
+                    !p->cut        ? ""
+                    : p->in_memory ? " in what the node has in memory; what came before is on its disk (--disk)"
+                                   : "; what came before it is in snapshots ('muster log state' shows what a folder makes of both)");
 }
 
 void log_print_record(struct log_printer *p, uint32_t shard, struct record record)

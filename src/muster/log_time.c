@@ -108,6 +108,11 @@ bool log_time_take(struct cli *cli, const char *name, int64_t *ret_ms)
     return false;
 }
 
+bool log_time_to_come(int64_t wall_ms)
+{
+    return wall_ms > log_wall_ms() + CLOCKS_DIFFER_MS;
+}
+
 bool log_moment_take(struct cli *cli, struct log_moment *ret)
 {
     const char *text = cli_text(cli, "at");
@@ -130,7 +135,7 @@ bool log_moment_take(struct cli *cli, struct log_moment *ret)
     if (!log_time_take(cli, "at", &ret->wall_ms)) {
         return false;
     }
-    if (ret->wall_ms > log_wall_ms() + CLOCKS_DIFFER_MS) {
+    if (log_time_to_come(ret->wall_ms)) {
         cli_say(cli, "--at: that is in the future; what is shown is the end of the log");
     }
     return true;

@@ -439,6 +439,7 @@ int offsets_change(struct cli *cli, struct client *client, struct offset_changes
     int code = alter(cli, client, changes, how, &done);
     struct offset_changes changed = {.group = changes->group, .v = changes->v, .count = done};
     if (done > 0) {
+        offset_undo_settle(cli, client, &changed, &undo);
         changes->undo = made ? offset_undo_made(cli, changes->group) : offset_undo_words(cli, &undo, &changed);
         changes->undo_new = made ? STR_NULL : offset_undo_new(cli, &changed);
     }

@@ -60,6 +60,9 @@ struct offset_undo {
     bool fence;      /* the group has members: nothing else would do */
 };
 struct offset_undo offset_undo_note(struct cli *cli, struct client *client, struct str group);
+/* Others may have changed the group between the note and the change: from then on the place is just before the change's own entry, as far as the coordinator has that in
+ * memory. Of changes that were carried out, sorted. */
+void offset_undo_settle(struct cli *cli, struct client *client, const struct offset_changes *changes, struct offset_undo *undo);
 struct str offset_undo_words(struct cli *cli, const struct offset_undo *undo, const struct offset_changes *changes);
 struct str offset_undo_new(struct cli *cli, const struct offset_changes *changes);
 struct str offset_undo_made(struct cli *cli, struct str group);

@@ -2,12 +2,13 @@
 #include "offset_change.h"
 
 #include "group_view.h"
+#include "log.h"
 #include "out.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { TOPICS_MOST = CLI_GIVEN_MAX / 2, PARTITIONS_MOST = 50 };
+enum { TOPICS_MOST = CLI_GIVEN_MAX / 2, PARTITIONS_MOST = 50, READ_BYTES = 1 << 20, READS_MOST = 16 };
 
 /* What was answered before is at that index or before it, and what is changed now comes behind it, whoever leads by then. */
 static int64_t committed_index(struct cli *cli, struct client *client, struct str group)
@@ -36,6 +37,88 @@ struct offset_undo offset_undo_note(struct cli *cli, struct client *client, stru
 {
     return (struct offset_undo){.index = committed_index(cli, client, group), .wall_ms = out_now_ms()};
 }
+
+/* ---- the entry of a change ---- */
+
+/* 1: a change has set that offset, or taken it away; -1: the record is of another change; 0: it says neither. */
+static int agrees(const struct offset_changes *changes, struct record record, struct arena *arena)
+{
+    struct wire_decoded_record decoded;
+    if (record.key.len < 2 || get_be16(record.key.ptr) != RECORD_OFFSET_COMMIT || wire_record_decode(record, arena, &decoded) < 0) {
+        return 0;
+    }
+    const struct offset_commit_key *key = decoded.key;
+    const struct offset_commit_value *value = decoded.value;
+    const struct offset_change *o = str_eq(key->group, changes->group) ? offset_changes_find(changes, key->topic, key->partition) : NULL;
+    return o == NULL ? 0 : o->after == (value == NULL ? -1 : value->offset) ? 1 : -1;
+}
+
+static bool is_change(const struct offset_changes *changes, struct str reason, const struct log_read_response_entry *e, struct arena *arena)
+{
+    struct log_entry entry;
+    bool any = false;
+    if (e->kind != LOG_COMMAND || wire_decode(&wire_log_entry, 0, e->data, arena, &entry, NULL) < 0) {
+        return false;
+    }
+    for (int32_t i = 0; i < entry.records.len; i++) {
+        const struct log_entry_entry_record *record = &entry.records.v[i];
+        const struct log_entry_cause *cause =
+            record->cause >= 0 && record->cause < entry.causes.len ? &entry.causes.v[record->cause] : NULL;
+        if (cause == NULL || cause->api_key != API_KEY_ALTER_GROUP_OFFSETS || !str_eq(cause->reason, reason)) {
+            continue;
+        }
+        int which = agrees(changes, (struct record){record->key, record->value}, arena);
+        if (which < 0) {
+            return false;
+        }
+        any = any || which > 0;
+    }
+    return any;
+}
+
+/* The index of the first entry of the change in what a node has in memory of the shard behind `after`; 0: not found. */
+static int64_t find_entry(struct client *client, struct client_node *node, int32_t shard, int64_t after, struct str reason,
+                          const struct offset_changes *changes, struct arena *arena)
+{
+    struct log_read_request request;
+    const void *answer;
+    wire_init(&wire_log_read_request, &request);
+    request.shard = shard;
+    request.from_index = after + 1;
+    request.max_bytes = READ_BYTES;
+    request.group_id = changes->group;
+    struct client_call call = {.key = API_KEY_LOG_READ, .max_version = -1, .request = &request};
+    for (int i = 0; i < READS_MOST && client_node_call(client, node, &call, arena, &answer) == 0; i++) {
+        const struct log_read_response *response = answer;
+        if (response->error_code != 0 || response->first_index > request.from_index || response->last_index < request.from_index) {
+            return 0;
+        }
+        for (int32_t k = 0; k < response->entries.len; k++) {
+            if (is_change(changes, reason, &response->entries.v[k], arena)) {
+                return response->entries.v[k].index;
+            }
+        }
+        request.from_index = response->last_index + 1;
+        arena_clear(arena);
+    }
+    return 0;
+}
+
+void offset_undo_settle(struct cli *cli, struct client *client, const struct offset_changes *changes, struct offset_undo *undo)
+{
+    struct client_node *node = NULL;
+    struct arena arena;
+    int16_t error = 0;
+    int32_t shard = undo->index > 0 ? group_shard(client, changes->group) : -1;
+    arena_init(&arena, 0);
+    if (shard >= 0 && client_coordinator(client, changes->group, &arena, &node, &error) == 0 && error == 0) {
+        int64_t entry = find_entry(client, node, shard, undo->index, change_reason(cli), changes, &arena);
+        undo->index = entry > 0 ? entry - 1 : undo->index;
+    }
+    arena_fini(&arena);
+}
+
+/* ---- the commands ---- */
 
 /* What was there before can be brought back. */
 static bool comes_back(const struct offset_change *o)

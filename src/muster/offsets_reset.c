@@ -74,6 +74,9 @@ static int take_goal(struct reset *r)
     if (!log_time_take(cli, "to-time", &r->past.wall_ms) || !cli_number(cli, "to-index", 1, INT64_MAX, INT64_MAX, &r->past.index)) {
         return CLI_USAGE;
     }
+    if (r->goal == TO_TIME && log_time_to_come(r->past.wall_ms)) {
+        return cli_fail(cli, CLI_USAGE, "--to-time: that is in the future; it takes the time that the offsets are to be as of");
+    }
     return r->goal == FROM_FILE ? saved_read(cli, value, &r->file) : CLI_OK;
 }
 

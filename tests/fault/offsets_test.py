@@ -2,6 +2,7 @@
 """The commands that change offsets, on three nodes: plans change nothing, what is executed is what was planned, protected groups stay as they are whoever asks, what is
 exported comes back, many offsets go in parts, and the log tells who did what."""
 import json
+import threading
 import time
 from datetime import datetime, timezone
 
@@ -153,6 +154,35 @@ def the_past(cli, client, cluster):
     say("a deleted group came back with its offsets; what was new is deleted again, who was renamed is renamed back")
 
 
+def beside_commits(cli, cluster):
+    """The command that undoes brings back what was replaced, and not what was there when the change was prepared."""
+    client, stop, offset = cluster.client(), threading.Event(), 1000
+
+    def commit_on():
+        nonlocal offset
+        while not stop.is_set():
+            client.commit("busy", {"orders": {0: offset}})
+            offset += 1
+    cli("offsets", "pre-create", "busy", "--topic", "orders:0", "--to-offset", 40, "--execute")
+    committer = threading.Thread(target=commit_on)
+    committer.start()
+    told = []
+    try:
+        for i in range(10):
+            told.append(cli.json("offsets", "reset", "busy", "--topic", "orders:0", "--to-offset", i, "--execute")["groups"][0])
+    finally:
+        stop.set()
+        committer.join()
+        client.close()
+    for one in told:
+        words = one["undo"].split()
+        index = words[words.index("--to-index") + 1]
+        then = cli.json("offsets", "list", "busy", "--at", index)["groups"][0]["offsets"]
+        check_equal(then[0]["currentOffset"], one["offsets"][0]["currentOffset"], f"what '{one['undo']}' would bring back")
+    check(offset > 1010, f"only {offset - 1000} commits beside ten resets")
+    say(f"ten resets beside {offset - 1000} commits: each is undone to what it replaced")
+
+
 def deletions(cli, client):
     member, generation = client.alone("live", topics=("orders",), session=600000)
     client.commit("live", {"orders": {0: 3}, "other": {0: 4}}, generation, member)
@@ -251,6 +281,7 @@ def run(test):
     resets(cli)
     files(cli)
     the_past(cli, client, cluster)
+    beside_commits(cli, cluster)
     deletions(cli, client)
     protection(cli, client)
     several(cli, client)

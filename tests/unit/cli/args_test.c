@@ -288,14 +288,43 @@ static void forming_names_the_node_that_is_missing(void **state)
     run_fini(&r);
 }
 
+/* Whatever it is that is printed. */
+static void output_that_is_lost_is_a_failure(void **state)
+{
+    static const char *const words[][3] = {
+        {"--help"}, {"--version"}, {"test", "--help"}, {"test", "this", "--help"}, {"test", "this", "a"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        char *argv[] = {(char *)"muster", (char *)words[i][0], (char *)words[i][1], (char *)words[i][2], NULL}, *said;
+        size_t said_bytes;
+        FILE *full = fopen("/dev/full", "w"), *err = open_memstream(&said, &said_bytes);
+        int argc = 1;
+        assert_true(full != NULL && err != NULL);
+        while (argv[argc] != NULL) {
+            argc++;
+        }
+        assert_int_equal(cli_main(table, 1, argc, argv, full, err), CLI_FAILED);
+        fclose(full);
+        fclose(err);
+        assert_string_equal(said, "muster: the output could not be written: No space left on device\n");
+        free(said);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_stand_anywhere),        cmocka_unit_test(dashes_end_the_options),
-        cmocka_unit_test(options_name_operands),         cmocka_unit_test(common_options_stand_before_the_command),
-        cmocka_unit_test(help_is_where_it_is_asked_for), cmocka_unit_test(bootstrap_comes_from_the_environment),
-        cmocka_unit_test(wrong_lines_are_told),          cmocka_unit_test(every_command_has_help),
-        cmocka_unit_test(commands_check_their_words),    cmocka_unit_test(forming_names_the_node_that_is_missing),
+        cmocka_unit_test(output_that_is_lost_is_a_failure),
+        cmocka_unit_test(options_stand_anywhere),
+        cmocka_unit_test(dashes_end_the_options),
+        cmocka_unit_test(options_name_operands),
+        cmocka_unit_test(common_options_stand_before_the_command),
+        cmocka_unit_test(help_is_where_it_is_asked_for),
+        cmocka_unit_test(bootstrap_comes_from_the_environment),
+        cmocka_unit_test(wrong_lines_are_told),
+        cmocka_unit_test(every_command_has_help),
+        cmocka_unit_test(commands_check_their_words),
+        cmocka_unit_test(forming_names_the_node_that_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

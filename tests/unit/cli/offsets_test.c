@@ -459,6 +459,8 @@ static void what_is_unclear_is_not_done(void **state)
     assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--by-duration", "1h", NULL), "--by-duration takes a duration");
     assert_usage(run_cli("offsets", "reset", "g", "--all-topics", "--to-latest", "--execute", "--dry-run", NULL), "do not go together");
     assert_usage(run_cli("offsets", "reset", "g", "--to-time", "soon", NULL), "--to-time takes a time");
+    assert_usage(run_cli("offsets", "reset", "g", "--to-time", "2999-01-01", NULL), "--to-time: that is in the future");
+    assert_usage(run_cli("offsets", "pre-create", "g", "--to-time", "2999-01-01", NULL), "--to-time: that is in the future");
     assert_usage(run_cli("offsets", "reset", "g", "--to-index", "0", NULL), "--to-index takes a whole number");
     assert_usage(run_cli("offsets", "reset", "g", "--to-latest", "--all-topics", "--data", "d", NULL), "go with --to-index and --to-time");
     assert_usage(run_cli("offsets", "delete", "g", NULL), "say what");
