@@ -27,6 +27,9 @@ static int write_segment(struct cli *cli, const char *path, const struct saved_o
 {
     const char *beside = arena_printf(&cli->arena, "%s.part", path).ptr;
     struct buf data;
+    if (out_place(path) < 0) {
+        return cli_fail(cli, CLI_FAILED, "%s cannot be written: %s", path, muster_strerror(out_place(path)));
+    }
     FILE *file = fopen(beside, "wbe");
     if (file == NULL) {
         return cli_fail(cli, CLI_FAILED, "%s: %s", beside, strerror(errno));

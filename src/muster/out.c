@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +65,12 @@ struct str out_text(struct str text, struct arena *arena)
 struct str out_quoted(struct str text, struct arena *arena)
 {
     return text.len == 0 ? STR("''") : arena_printf(arena, "'%.*s'", STR_ARG(out_text(text, arena)));
+}
+
+int out_place(const char *path)
+{
+    struct stat there;
+    return lstat(path, &there) != 0 ? 0 : S_ISREG(there.st_mode) ? 1 : MUSTER_E_NO_FILE;
 }
 
 bool out_is_terminal(FILE *file)

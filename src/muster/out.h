@@ -12,6 +12,8 @@
 struct str out_text(struct str text, struct arena *arena);
 /* The same in single quotes, for messages; no text is ''. */
 struct str out_quoted(struct str text, struct arena *arena);
+/* What a file that takes the name would take the place of: 0 nothing, 1 a file, MUSTER_E_NO_FILE what is none. Links are not followed. */
+int out_place(const char *path);
 /* Whether what is written there is for eyes. */
 bool out_is_terminal(FILE *file);
 int out_terminal_width(FILE *file); /* 0: it is none */

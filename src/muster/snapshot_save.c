@@ -277,24 +277,17 @@ static int save_all(struct saving *s, const char *name)
     return rc < 0 ? write_failed(s, rc) : CLI_OK;
 }
 
-static bool has_file(const struct store_port *port, const char *name)
-{
-    int file;
-    if (port->open(port->ctx, name, false, false, &file) < 0) {
-        return false;
-    }
-    port->close(port->ctx, file);
-    return true;
-}
-
 static int save_to(struct saving *s, const char *dir, const char *name)
 {
     struct store_port looking;
     int rc = store_port_posix_init(&looking, dir, true); /* one that writes would make the folder */
     if (rc >= 0) {
-        bool there = has_file(&looking, name);
+        int place = out_place(s->path);
         store_port_posix_fini(&looking);
-        if (there && !cli_flag(s->cli, "force")) {
+        if (place < 0) {
+            return cli_fail(s->cli, CLI_FAILED, "%s cannot be written: %s", s->path, muster_strerror(place));
+        }
+        if (place > 0 && !cli_flag(s->cli, "force")) {
             return cli_fail(s->cli, CLI_FAILED, "%s is there already (--force takes its place)", s->path);
         }
         rc = store_port_posix_init(&s->port, dir, false);

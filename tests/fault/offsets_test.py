@@ -85,6 +85,10 @@ def files(cli):
     whole = cli.file("saved.json", cli("offsets", "export", "--json")[0])
     segment = cli.test.folder / "00000000000000000000.log"
     cli("offsets", "export", "g", "h", "--segment", segment)
+    link = cli.test.folder / "link.log"
+    link.symlink_to(segment)
+    _, err = cli("offsets", "export", "g", "--segment", link, code=1)
+    check("it is a link, a folder or a device" in err and link.is_symlink(), f"a segment in the place of a link: {err}")
     before = cli.offsets("g")
     for words in (("reset", "--all-groups", "--from-file", saved), ("import", saved), ("import", whole), ("import", "--segment", segment)):
         cli("offsets", "reset", "g", "h", "--all-topics", "--to-earliest", "--execute")

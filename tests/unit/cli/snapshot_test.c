@@ -450,6 +450,10 @@ static void test_save_refuses(void **state)
     expect(run_cli("snapshot", "save", f->file, "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 1, NULL, "is there already");
     expect(run_cli("snapshot", "save", f->file, "--force", "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 3, NULL,
            "cannot be reached");
+    assert_int_equal(remove(f->file), 0);
+    assert_int_equal(symlink("elsewhere", f->file), 0);
+    expect(run_cli("snapshot", "save", f->file, "--force", "--bootstrap", "127.0.0.1:1", "--timeout", "200", NULL), 1, NULL,
+           "cannot be written: it is a link, a folder or a device, not a file");
 }
 
 int main(void)
