@@ -31,7 +31,7 @@ enum message_type {
     MESSAGE_APP = 10            /* a message of the layers above */
 };
 
-enum { MESSAGE_HEALTHY = 1 }; /* flags of probe and ack: the sender's disk takes writes in time */
+enum { MESSAGE_HEALTHY = 1 }; /* flags of probe and ack: the sender is one to hand a shard over to */
 
 struct shard_term {
     uint32_t shard;

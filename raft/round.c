@@ -30,9 +30,20 @@ void round_office(struct shard *s)
     s->round_wanted = 0;
 }
 
+static bool restores(const struct replica *core)
+{
+    for (uint32_t i = 0; i < core->shard_count; i++) {
+        if (core->shards[i].restoring != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether it is one to hand a shard over to: it could serve it at once, and would for a while. */
 static uint8_t health_flag(const struct replica *core)
 {
-    return node_healthy(core) && !core->ending ? MESSAGE_HEALTHY : 0;
+    return node_healthy(core) && !core->ending && !restores(core) ? MESSAGE_HEALTHY : 0;
 }
 
 static bool counts(const struct shard *s, uint32_t node)

@@ -20,7 +20,7 @@ struct peer {
     int64_t connected_us;   /* when it last became so */
     bool dead;              /* refused, and nothing heard since */
     int64_t heard_us;       /* its last message */
-    bool healthy;           /* what it last said: its disk is, and it is not about to end */
+    bool healthy;           /* what it last said: its disk is, it has restored its state, and is not about to end */
     uint64_t acked_round;   /* newest round it answered */
     int64_t acked_stamp_us; /* our clock when that round left */
 };
