@@ -48,6 +48,9 @@ void coord_cut_open(struct coord *c, struct coord_cut *cut)
         return;
     }
     cut->in.read = (struct coord_read){.shard = cut->shard, .read = freeze, .done = confirmed, .ctx = cut};
+#ifdef MUSTER_FAULT_CUT_WITHOUT_ROUND
+    cut->in.read.local = coord_shard_state(c, cut->shard, NULL) == 0;
+#endif
     coord_submit_read(c, &cut->in.read);
 }
 

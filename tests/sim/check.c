@@ -155,12 +155,9 @@ void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64
 }
 
 /* Nothing that was over before the read began may be newer than what it found: w is newer than v when w was sent after v was known to be there. */
-void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, uint32_t node, const char *how)
+static void check_found(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, const char *how)
 {
-    tell_history(sim, group, partition, "read", value, sent_us, sim->now_us, node);
-#ifdef MUSTER_FAULT_BLIND_CHECK
-    (void)how;
-#else
+#ifndef MUSTER_FAULT_BLIND_CHECK
     struct reg *r = &sim->check->groups[group].partitions[partition];
     struct write *found = value < 0 ? NULL : find_write(r, value);
     if (value >= 0 && found == NULL) {
@@ -178,7 +175,20 @@ void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t valu
     }
     if (found != NULL && sim->now_us < found->acked_us)
         found->acked_us = sim->now_us;
+#else
+    (void)sim, (void)group, (void)partition, (void)value, (void)sent_us, (void)how;
 #endif
+}
+
+void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, uint32_t node, const char *how)
+{
+    tell_history(sim, group, partition, "read", value, sent_us, sim->now_us, node);
+    check_found(sim, group, partition, value, sent_us, how);
+}
+
+void check_saved(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t asked_us)
+{
+    check_found(sim, group, partition, value, asked_us, "backup");
 }
 
 void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us)

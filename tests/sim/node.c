@@ -15,6 +15,7 @@ enum input_kind {
     INPUT_CHANGE,
     INPUT_PEERS,
     INPUT_GROUP_JOB,
+    INPUT_BACKUP,
     INPUT_TOPICS_CREATED
 };
 
@@ -101,6 +102,11 @@ void node_set_peers(struct sim_node *n, const struct store_peer *peers, uint32_t
 {
     struct bytes data = {(const uint8_t *)peers, (int32_t)(count * sizeof(*peers))};
     add_input(n, (struct sim_input){.kind = INPUT_PEERS, .node = count}, data);
+}
+
+void node_ask_backup(struct sim_node *n, struct bytes ask)
+{
+    add_input(n, (struct sim_input){.kind = INPUT_BACKUP}, ask);
 }
 
 void node_job_done(struct sim_node *n, struct group_job *job)
@@ -527,6 +533,7 @@ void node_collect(struct sim_node *n)
     t->expiries += coord.expiries;
     t->refused += coord.refused;
     t->stalls += coord.stalls;
+    t->cuts_lost += coord.cuts_lost;
     t->beats_held += coord.beats;
     t->beats_moved += coord.beats_moved;
     t->beats_let_go += coord.beats_let_go;
@@ -681,6 +688,9 @@ static void take_input(struct sim_node *n, struct sim_input *input)
     case INPUT_GROUP_JOB:
         coord_job_done(n->coord, input->group_job);
         break;
+    case INPUT_BACKUP:
+        backups_asked(n, input->data);
+        break;
     case INPUT_TOPICS_CREATED:
         coord_topics_created(n->coord, input->token,
                              input->data.len > 0 ? (struct str){(const char *)input->data.ptr, input->data.len} : STR_NULL);
@@ -744,6 +754,7 @@ static void run_turn(struct sim_node *n)
     coord_expire(n->coord);
     coord_turn_end(n->coord);
     connections_check(n);
+    backups_turn(n);
     replica_flush(n->core, now);
     if (n->stops) {
         stop(n);

@@ -149,7 +149,7 @@ static bool settled(struct sim *sim, char *why, size_t why_len)
 static bool calm(struct sim *sim, char *why, size_t why_len)
 {
     return settled(sim, why, why_len) && consumers_calm(sim, why, why_len) && offices_calm(sim, why, why_len) &&
-           disks_calm(sim, why, why_len);
+           disks_calm(sim, why, why_len) && backups_calm(sim, why, why_len);
 }
 
 static void wait_for(struct sim *sim, bool (*condition)(struct sim *sim, char *why, size_t why_len), const char *what)
@@ -203,6 +203,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     prng_seed(&sim->random, options->seed);
     members_found(sim);
     check_init(sim);
+    backups_init(sim);
     for (uint32_t id = 1; id <= options->nodes; id++)
         node_init(sim, id);
     for (uint32_t id = 1; id <= options->nodes; id++) {
@@ -217,6 +218,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
         faults_start(sim);
     operator_start(sim);
     resets_start(sim);
+    backups_start(sim);
     levels_start(sim);
     run_until(sim, sim->now_us + options->duration_us);
     if (!sim->failed)
@@ -235,6 +237,7 @@ bool sim_run(const struct sim_options *options, struct sim_totals *totals, uint6
     check_free(sim);
     offices_fini(sim);
     resets_fini(sim);
+    backups_fini(sim);
 #define X(name) totals->name += sim->totals.name;
     SIM_TOTALS(X)
 #undef X

@@ -55,7 +55,7 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(one_way_fled) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(lies_mended) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(lies_mended) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(backups) X(backups_begun_again) X(cuts_lost) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -199,6 +199,7 @@ struct sim_node {
     int64_t live_us[SIM_SHARDS];    /* expiry.c: how long it ran and a majority answered */
     struct sim_heard *heard;
     size_t heard_count, heard_cap;
+    struct sim_cut *cuts;                               /* backups.c: of its shards, that are being read */
     LIST_HEAD(sim_connections, sim_connection) waiting; /* for answers of that node, in this life or an earlier one */
 };
 
@@ -215,6 +216,8 @@ struct sim_streams;
 struct sim_consumers;
 struct sim_office;
 struct sim_resets;
+struct sim_backups;
+struct sim_cut;
 struct sim_topic { /* one that was seen; by its number */
     struct uuid id;
     int64_t seen_us;
@@ -239,6 +242,7 @@ struct sim {
     uint64_t next_connection;
     struct sim_totals totals;
     struct sim_resets *resets;
+    struct sim_backups *backups;
     struct sim_office *offices[SIM_SHARDS]; /* by term */
     size_t office_count[SIM_SHARDS], office_cap[SIM_SHARDS];
     struct store_identity identity;      /* of node 1; others differ in id and incarnation. Its peers are the record of the members */
@@ -289,6 +293,7 @@ void node_receive(struct sim_node *n, uint32_t from, enum core_class class, stru
 void node_peer(struct sim_node *n, uint32_t peer, enum core_peer_event event);
 void node_submit(struct sim_node *n, struct sim_request *request);
 void node_transfer(struct sim_node *n, uint32_t shard);
+void node_ask_backup(struct sim_node *n, struct bytes ask);
 void node_job_done(struct sim_node *n, struct group_job *job);
 void node_topics_created(struct sim_node *n, uint64_t token, const char *failure); /* failure "": none */
 void node_tell(struct sim_node *n);                                                /* where its shards are */
@@ -444,6 +449,14 @@ void resets_decided(struct sim_node *n, const struct group_op *op, const struct 
 bool resets_fenced_since(const struct sim *sim, uint32_t group, int64_t us); /* whether members may have been thrown out */
 void resets_check_commit(struct sim *sim, uint32_t group, int64_t joined_us, int64_t sent_us, const char *member);
 
+/* backups.c: backups that are saved, over and over. */
+void backups_init(struct sim *sim);
+void backups_start(struct sim *sim);
+void backups_fini(struct sim *sim);
+void backups_asked(struct sim_node *n, struct bytes ask);
+void backups_turn(struct sim_node *n); /* a turn is over */
+bool backups_calm(const struct sim *sim, char *why, size_t why_len);
+
 /* offices.c: who leads, and that the history of it says so. */
 void offices_fini(struct sim *sim);
 void offices_role(struct sim_node *n, uint32_t shard, enum replica_role role, uint64_t term);
@@ -466,6 +479,7 @@ uint64_t check_write_begin(struct sim *sim, uint32_t group, int32_t partition, u
 void check_write_acked(struct sim *sim, uint32_t group, int32_t partition, int64_t value);
 /* node: who was asked. */
 void check_read(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t sent_us, uint32_t node, const char *how);
+void check_saved(struct sim *sim, uint32_t group, int32_t partition, int64_t value, int64_t asked_us); /* in a backup; -1: none */
 void check_generation(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us, int64_t at_us);
 void check_heartbeat(struct sim *sim, uint32_t group, int32_t generation, int64_t sent_us);
 /* The group is empty, has no offsets, and is removed: the next of this name counts its generations from 1 again. */
