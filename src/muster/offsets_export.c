@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static int add_group(struct cli *cli, struct client *c, struct str group, bool named, struct saved_offsets *ret)
 {
@@ -25,7 +26,7 @@ static int add_group(struct cli *cli, struct client *c, struct str group, bool n
 /* A file that is whole or is not there: it is written beside its place first. */
 static int write_segment(struct cli *cli, const char *path, const struct saved_offsets *offsets)
 {
-    const char *beside = arena_printf(&cli->arena, "%s.part", path).ptr;
+    const char *beside = arena_printf(&cli->arena, "%s.%d.part", path, (int)getpid()).ptr;
     struct buf data;
     if (out_place(path) < 0) {
         return cli_fail(cli, CLI_FAILED, "%s cannot be written: %s", path, muster_strerror(out_place(path)));

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { PIECE_BYTES = 128 << 10, MOST_BEGINNINGS = 100, CUT_IS_GONE = 70 };
 
@@ -257,7 +258,7 @@ static void print_saved(struct saving *s, uint64_t bytes)
 }
 
 /* Shard 0 last: whatever a state has acted on is then in the catalogue that is read. */
-static int save_all(struct saving *s, const char *name)
+static int save_shards(struct saving *s, const char *name)
 {
     int rc = store_backup_create(&s->port, name, &s->info, &s->writer);
     if (rc < 0) {
@@ -274,6 +275,23 @@ static int save_all(struct saving *s, const char *name)
         return code;
     }
     rc = store_backup_commit(s->writer);
+    return rc < 0 ? write_failed(s, rc) : CLI_OK;
+}
+
+/* Under a name that no other save of the same file has, so that what takes the file's name is whole. */
+static int save_all(struct saving *s, const char *name)
+{
+    const char *own = arena_printf(&s->cli->arena, "%s.%d", name, (int)getpid()).ptr;
+    int code = save_shards(s, own);
+    if (code != CLI_OK) {
+        return code;
+    }
+    int rc = s->port.rename(s->port.ctx, own, name);
+    if (rc < 0) {
+        (void)s->port.remove(s->port.ctx, own);
+        return write_failed(s, rc);
+    }
+    rc = s->port.sync_dir(s->port.ctx);
     return rc < 0 ? write_failed(s, rc) : CLI_OK;
 }
 
@@ -353,7 +371,8 @@ const struct cli_command command_snapshot_save = {
     .summary = "Saves a backup of the whole cluster while it runs.",
     .details =
         "Every shard is read from its leader as of one entry: everything that a client was told before the save began is in the file, and\n"
-        "the catalogue (topics, configs) is at least as new as whatever the groups go by. The file is written beside FILE (FILE.tmp) and\n"
+        "the catalogue (topics, configs) is at least as new as whatever the groups go by. The file is written beside FILE (FILE.PID.tmp) "
+        "and\n"
         "takes its name when it is whole; a FILE that is there already is kept, but with --force. --timeout is how long the cluster may\n"
         "take for one step, not for all of it. 'muster snapshot verify' tries the file, 'muster snapshot restore' makes a new cluster of "
         "it.",

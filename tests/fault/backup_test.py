@@ -103,6 +103,20 @@ def one_save(cluster, world, committers, path, victim, later):
     return acked, sent
 
 
+def saves_at_once(cluster, path):
+    """Of one file: whoever says that it is saved has saved all of it."""
+    for _ in range(5):
+        processes = [save(cluster, path) for _ in range(3)]
+        for process in processes:
+            out, err = process.communicate()
+            check_equal(process.returncode, 0, f"muster snapshot save beside others: {err.strip()}")
+            check(json.loads(out)["bytes"] > 1000, f"a backup of {json.loads(out)['bytes']} bytes")
+        verify(cluster, path)
+    left = sorted(p.name for p in path.parent.glob(f"{path.name}*"))
+    check_equal(left, [path.name], "files of the backup")
+    say("three saves of one file at once, five times: each whole, and nothing left beside it")
+
+
 def restore(path, cluster, token):
     """Makes the folders of a new cluster and starts it; nobody forms it."""
     peers = ",".join(f"{n}@127.0.0.1:{cluster.address(n)[1] + 1}" for n in range(1, cluster.nodes + 1))
@@ -205,6 +219,7 @@ def run(test):
     check_equal([row[1] for row in settings], ["510000", "123456"], "configs")
     world.close()
     check(not world.broken, "; ".join(world.broken))
+    saves_at_once(old, test.folder / "same.backup")
     damaged(old, path, test.folder)
     new = test.cluster("new", 2, settings=SETTINGS)
     cluster_id = restore(path, new, "second site")
