@@ -86,6 +86,7 @@ def files(cli):
     segment = cli.test.folder / "00000000000000000000.log"
     cli("offsets", "export", "g", "h", "--segment", segment)
     link = cli.test.folder / "link.log"
+    link.unlink(missing_ok=True)
     link.symlink_to(segment)
     _, err = cli("offsets", "export", "g", "--segment", link, code=1)
     check("it is a link, a folder or a device" in err and link.is_symlink(), f"a segment in the place of a link: {err}")
