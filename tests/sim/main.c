@@ -44,6 +44,7 @@ static const struct {
     {"backups", 800, false},
     {"backups_begun_again", 500, false},
     {"cuts_lost", 3, false},
+    {"histories", 10000, false},
     {"resets", 300, false},
     {"reset_members", 300, false},
     {"outdated", 2, false},

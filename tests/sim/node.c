@@ -242,6 +242,7 @@ static void on_role(void *ctx, uint32_t shard, enum replica_role role, uint64_t 
         node_tell(n);
         streams_look(n, shard);
         consumers_look(n, shard);
+        histories_check(n, shard);
     }
 }
 static void on_confirmed(void *ctx, uint32_t shard, uint64_t term, uint64_t round)

@@ -146,6 +146,7 @@ bool offices_calm(struct sim *sim, char *why, size_t why_len)
         if (o == NULL || !o->decided)
             return false;
         check_list(sim, shard, coord_set(leader->coord, shard));
+        histories_check(leader, shard);
         (void)group_set_office(coord_set(leader->coord, shard), 0, &newest);
         if (o->told && newest.term != (int64_t)s.term)
             return false;

@@ -55,7 +55,7 @@ struct sim_event {
 /* clang-format off */
 #define SIM_TOTALS(X) \
     X(events) X(turns) X(slow_turns) X(messages) X(dropped) X(reordered) X(duplicated) X(stutters) X(crashes) X(restarts) X(partitions) X(splits) X(one_way_fled) X(estranged) X(pauses) X(stalls) \
-    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(lies_mended) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(backups) X(backups_begun_again) X(cuts_lost) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
+    X(slow_disks) X(full_disks) X(full_writes) X(hung_disks) X(disks_fled) X(flips) X(misdirected) X(lies) X(lies_mended) X(memory_flips) X(memory_flips_leader) X(diverged_found) X(wrong_snapshots) X(wrong_handed_on) X(refused_starts) X(replaced) X(outdated) X(levels_raised) X(offices_recorded) X(backups) X(backups_begun_again) X(cuts_lost) X(histories) X(resets) X(reset_members) X(grown) X(shrunk) X(leaders_removed) X(torn_tails) X(clock_jumps) X(transfers) X(leaders_spread) X(elections) X(fast_elections) X(votes_parked) \
     X(snapshots_taken) X(snapshots_installed) X(snapshots_uncompared) X(entries_cut) X(rounds) X(confirmed_reads) X(gates_closed) X(expiries) \
     X(refused) X(joins) X(generations) X(heartbeats) X(commits) X(commits_acked) X(fetches) X(leaves) X(deaths) X(fenced) \
     X(unknown_outcomes) X(topics_changed) X(hashes) X(jobs) X(creations) X(topics_made) \
@@ -462,6 +462,9 @@ void offices_fini(struct sim *sim);
 void offices_role(struct sim_node *n, uint32_t shard, enum replica_role role, uint64_t term);
 void offices_decided(struct sim_node *n, uint32_t shard, const struct group_op *op, const struct group_out *out);
 bool offices_calm(struct sim *sim, char *why, size_t why_len); /* whoever leads has recorded it */
+
+/* histories.c: what is kept of that. */
+void histories_check(struct sim_node *n, uint32_t shard);
 
 /* causes.c: why groups rebalance. */
 void causes_level(struct sim_node *n); /* it starts */

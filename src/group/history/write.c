@@ -36,6 +36,9 @@ static void trim(struct decision *d, const struct group *g)
     const struct history *h = g == NULL ? NULL : g->history;
     bool full = s->history_max_bytes > 0 && d->set->counts.history_bytes >= s->history_max_bytes;
     int32_t goes = count_rebalances(h) - (full ? 0 : s->history_max_entries - 1);
+#ifdef MUSTER_FAULT_HISTORY_UNBOUNDED
+    goes = 0;
+#endif
     for (int32_t i = 0; goes > 0 && i < h->count; i++) {
         const struct history_record *r = h->v[i];
         struct group_rebalance_cause_key key = {.group_id = d->op->group_id, .rebalance = r->rebalance, .number = r->number};
