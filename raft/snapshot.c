@@ -338,7 +338,7 @@ static int restore_piece(struct shard *s)
 void snapshot_restore(struct shard *s)
 {
     struct replica *core = s->core;
-    while (s->restoring != NULL && core->turn_applied_bytes < core->options.apply_slice_bytes && !core->broken) {
+    while (s->restoring != NULL && core_slice_left(core)) {
         int rc = restore_piece(s);
         if (rc != 0) {
             core_fatal(core, "shard %u: the snapshot at entry %llu does not restore: %s", s->id, (unsigned long long)s->snapshot_index,

@@ -269,9 +269,10 @@ int shard_step(struct shard *s, struct raft_event *event);
 int shard_submit(struct shard *s, uint8_t type, struct bytes data);
 int shard_start(struct shard *s);
 void shard_apply(struct shard *s);
-bool shard_behind(const struct shard *s); /* committed entries, or a snapshot, wait for the next turn */
-void core_apply(struct replica *core);    /* what turns before this one left */
-void shard_tell(struct shard *s);         /* role event, if something changed */
+bool core_slice_left(const struct replica *core); /* of what this turn may apply and restore */
+bool shard_behind(const struct shard *s);         /* committed entries, or a snapshot, wait for the next turn */
+void core_apply(struct replica *core);            /* what turns before this one left */
+void shard_tell(struct shard *s);                 /* role event, if something changed */
 int shard_receive(struct shard *s, struct raft_message *m);
 /* Sends or, while the shard's term is not durable, holds. s NULL: not bound to a term. */
 void core_post(struct replica *core, struct shard *s, uint32_t node, enum core_class class, const struct message *m);

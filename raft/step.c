@@ -339,6 +339,11 @@ static bool has_time(const struct shard *s)
     return !s->core->office_behind || s->id == 0 || shard_leads(s);
 }
 
+bool core_slice_left(const struct replica *core)
+{
+    return core->turn_applied_bytes < core->options.apply_slice_bytes && !core->broken;
+}
+
 /* In slices: a node that comes back with a long log must be heard and hear others while it applies it, or it loses every office it wins. */
 void shard_apply(struct shard *s)
 {
@@ -348,8 +353,7 @@ void shard_apply(struct shard *s)
     }
     s->applying = true;
     snapshot_restore(s);
-    while (s->restoring == NULL && s->applied < apply_limit(s) && core->turn_applied_bytes < core->options.apply_slice_bytes &&
-           !core->broken && !s->installing) {
+    while (s->restoring == NULL && s->applied < apply_limit(s) && core_slice_left(core) && !s->installing) {
         uint64_t index = s->applied + 1;
         const struct entry *e = log_get(&s->log, index);
         MUSTER_CHECK(e != NULL);

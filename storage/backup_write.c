@@ -55,9 +55,9 @@ static int header_write(struct store_backup_writer *w, const struct store_backup
     return append(w, h, len + 8);
 }
 
-static int begin_file(struct store_backup_writer *w, const char *name, const struct store_backup_info *info)
+static int begin_file(struct store_backup_writer *w, const char *name, unsigned own, const struct store_backup_info *info)
 {
-    int len = snprintf(w->tmp, sizeof(w->tmp), "%s.tmp", name);
+    int len = snprintf(w->tmp, sizeof(w->tmp), "%s.%u.tmp", name, own);
     if (len < 0 || (size_t)len >= sizeof(w->tmp) || info->shard_count == 0 || info->shard_count > BACKUP_SHARDS_MAX) {
         return MUSTER_E_INVALID;
     }
@@ -69,7 +69,7 @@ static int begin_file(struct store_backup_writer *w, const char *name, const str
     return rc < 0 ? rc : header_write(w, info);
 }
 
-int store_backup_create(const struct store_port *port, const char *name, const struct store_backup_info *info,
+int store_backup_create(const struct store_port *port, const char *name, unsigned own, const struct store_backup_info *info,
                         struct store_backup_writer **ret)
 {
     struct store_backup_writer *w = calloc(1, sizeof(*w));
@@ -81,7 +81,7 @@ int store_backup_create(const struct store_port *port, const char *name, const s
     w->shard_count = info->shard_count;
     buf_init(&w->raw, 0);
     buf_init(&w->block, 0);
-    int rc = begin_file(w, name, info);
+    int rc = begin_file(w, name, own, info);
     if (rc < 0) {
         store_backup_abort(w);
         return rc;

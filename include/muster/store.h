@@ -184,8 +184,8 @@ struct store_backup_section {
 };
 
 struct store_backup_writer;
-/* Writes NAME.tmp; only commit (fsync, rename, fsync of the folder) makes or replaces NAME. Sections follow each other; add takes runs of whole records. */
-int  store_backup_create(const struct store_port *port, const char *name, const struct store_backup_info *info, struct store_backup_writer **ret);
+/* Writes NAME.OWN.tmp, own being a number that nobody else who writes NAME has; only commit (fsync, rename, fsync of the folder) makes or replaces NAME. Sections follow each other; add takes runs of whole records. */
+int  store_backup_create(const struct store_port *port, const char *name, unsigned own, const struct store_backup_info *info, struct store_backup_writer **ret);
 int  store_backup_begin(struct store_backup_writer *w, const struct store_backup_section *section);
 int  store_backup_add(struct store_backup_writer *w, struct bytes data);
 int  store_backup_end(struct store_backup_writer *w);

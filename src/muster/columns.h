@@ -14,6 +14,8 @@
 #define COLUMN_CURRENT    {"CURRENT-OFFSET", "what is committed: the next record to read"}
 #define COLUMN_END        {"LOG-END-OFFSET", "the end of the partition; '-' where no node tells it, and in a muster cluster where nobody has set one ('muster topics set-end')"}
 #define COLUMN_LAG        {"LAG", "how much is between the two, '-' where one is not known; 0 where CURRENT-OFFSET is beyond the end: that was set by hand, or is behind"}
+#define COLUMNS_OFFSET    COLUMN_CURRENT, COLUMN_END, COLUMN_LAG
+#define COLUMNS_GROUP     COLUMN_INSTANCE, COLUMN_CLIENT_ID, COLUMN_GROUP_SHARD, COLUMNS_OFFSET /* of a group and its members */
 #define COLUMN_EPOCHS     {"LEADER-EPOCH", "that the client committed with the offset"}
 /* clang-format on */
 

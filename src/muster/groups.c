@@ -274,12 +274,7 @@ static const struct cli_column describe_columns[] = {
     {"TARGET-EPOCH, TARGET", "the assignment that a member is on its way to; it has all of it when EPOCH and ASSIGNMENT are the same"},
     {"TOPICS, TOPIC-REGEX", "what the member subscribes to"},
     COLUMN_CONSUMER_ID,
-    COLUMN_INSTANCE,
-    COLUMN_CLIENT_ID,
-    COLUMN_GROUP_SHARD,
-    COLUMN_CURRENT,
-    COLUMN_END,
-    COLUMN_LAG,
+    COLUMNS_GROUP,
     COLUMN_EPOCHS,
 };
 

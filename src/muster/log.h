@@ -324,6 +324,19 @@ bool log_follow_passed(const struct log_filter *f); /* by the time alone */
 int log_follow_folder(struct cli *cli, struct log_folder *f, const struct log_filter *filter, bool from_end);
 /* A live node (log_live.c). filter->from LOG_FROM_END: what comes behind its present end. */
 #define LOG_FROM_END INT64_MAX
+struct client;
+struct client_node;
+struct log_read_response;
+struct
+    log_live_place { /* what is read: of which shard, from which index on, records of a group (null: of all), and how many bytes at most */
+    int32_t shard;
+    int64_t from;
+    struct str group;
+    int32_t max_bytes;
+};
+/* What the node has of that in memory, into *ret, which lives in the arena. As client_node_call(). */
+int log_live_read(struct client *client, struct client_node *node, const struct log_live_place *place, struct arena *arena,
+                  const struct log_read_response **ret);
 int log_dump_live(struct cli *cli, const struct log_filter *filter, bool follow);
 
 #endif

@@ -150,21 +150,30 @@ static void say_missing(struct live *live, int32_t shard, int64_t first)
     }
 }
 
-static int read_some(struct live *live, int32_t shard, bool first_time, const struct log_read_response **ret)
+int log_live_read(struct client *client, struct client_node *node, const struct log_live_place *place, struct arena *arena,
+                  const struct log_read_response **ret)
 {
     struct log_read_request request;
     const void *answer;
     wire_init(&wire_log_read_request, &request);
-    request.shard = shard;
-    request.from_index = live->next[shard];
-    request.max_bytes = READ_BYTES;
-    request.group_id = live->printer.filter.group;
+    request.shard = place->shard;
+    request.from_index = place->from;
+    request.max_bytes = place->max_bytes;
+    request.group_id = place->group;
     struct client_call call = {.key = API_KEY_LOG_READ, .max_version = -1, .request = &request};
-    int rc = client_node_call(&live->client, live->node, &call, &live->arena, &answer);
+    int rc = client_node_call(client, node, &call, arena, &answer);
+    *ret = rc == 0 ? answer : NULL;
+    return rc;
+}
+
+static int read_some(struct live *live, int32_t shard, bool first_time, const struct log_read_response **ret)
+{
+    const struct log_live_place place = {shard, live->next[shard], live->printer.filter.group, READ_BYTES};
+    const struct log_read_response *response;
+    int rc = log_live_read(&live->client, live->node, &place, &live->arena, &response);
     if (rc < 0) {
         return cli_client_failed(live->cli, &live->client, rc);
     }
-    const struct log_read_response *response = answer;
     if (response->error_code != 0) {
         return cli_fail(live->cli, CLI_FAILED, "shard %d: %s", shard,
                         kafka_error_text(response->error_code, response->error_message, &live->cli->arena));

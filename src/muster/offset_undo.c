@@ -80,17 +80,10 @@ static bool is_change(const struct offset_changes *changes, struct str reason, c
 static int64_t find_entry(struct client *client, struct client_node *node, int32_t shard, int64_t after, struct str reason,
                           const struct offset_changes *changes, struct arena *arena)
 {
-    struct log_read_request request;
-    const void *answer;
-    wire_init(&wire_log_read_request, &request);
-    request.shard = shard;
-    request.from_index = after + 1;
-    request.max_bytes = READ_BYTES;
-    request.group_id = changes->group;
-    struct client_call call = {.key = API_KEY_LOG_READ, .max_version = -1, .request = &request};
-    for (int i = 0; i < READS_MOST && client_node_call(client, node, &call, arena, &answer) == 0; i++) {
-        const struct log_read_response *response = answer;
-        if (response->error_code != 0 || response->first_index > request.from_index || response->last_index < request.from_index) {
+    struct log_live_place place = {shard, after + 1, changes->group, READ_BYTES};
+    const struct log_read_response *response;
+    for (int i = 0; i < READS_MOST && log_live_read(client, node, &place, arena, &response) == 0; i++) {
+        if (response->error_code != 0 || response->first_index > place.from || response->last_index < place.from) {
             return 0;
         }
         for (int32_t k = 0; k < response->entries.len; k++) {
@@ -98,7 +91,7 @@ static int64_t find_entry(struct client *client, struct client_node *node, int32
                 return response->entries.v[k].index;
             }
         }
-        request.from_index = response->last_index + 1;
+        place.from = response->last_index + 1;
         arena_clear(arena);
     }
     return 0;

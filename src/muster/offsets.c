@@ -119,7 +119,9 @@ static const struct cli_option list_options[] = {
 };
 
 static const struct cli_column list_columns[] = {
-    COLUMN_CURRENT, COLUMN_END, COLUMN_LAG, COLUMN_EPOCHS, {"METADATA", "a text that the client committed with the offset"},
+    COLUMNS_OFFSET,
+    COLUMN_EPOCHS,
+    {"METADATA", "a text that the client committed with the offset"},
 };
 
 const struct cli_command command_offsets_list = {

@@ -28,8 +28,9 @@ static int write_segment(struct cli *cli, const char *path, const struct saved_o
 {
     const char *beside = arena_printf(&cli->arena, "%s.%d.part", path, (int)getpid()).ptr;
     struct buf data;
-    if (out_place(path) < 0) {
-        return cli_fail(cli, CLI_FAILED, "%s cannot be written: %s", path, muster_strerror(out_place(path)));
+    int place = out_place(path);
+    if (place < 0) {
+        return cli_fail(cli, CLI_FAILED, "%s cannot be written: %s", path, muster_strerror(place));
     }
     FILE *file = fopen(beside, "wbe");
     if (file == NULL) {

@@ -258,9 +258,9 @@ static void print_saved(struct saving *s, uint64_t bytes)
 }
 
 /* Shard 0 last: whatever a state has acted on is then in the catalogue that is read. */
-static int save_shards(struct saving *s, const char *name)
+static int save_all(struct saving *s, const char *name)
 {
-    int rc = store_backup_create(&s->port, name, &s->info, &s->writer);
+    int rc = store_backup_create(&s->port, name, (unsigned)getpid(), &s->info, &s->writer);
     if (rc < 0) {
         return write_failed(s, rc);
     }
@@ -275,23 +275,6 @@ static int save_shards(struct saving *s, const char *name)
         return code;
     }
     rc = store_backup_commit(s->writer);
-    return rc < 0 ? write_failed(s, rc) : CLI_OK;
-}
-
-/* Under a name that no other save of the same file has, so that what takes the file's name is whole. */
-static int save_all(struct saving *s, const char *name)
-{
-    const char *own = arena_printf(&s->cli->arena, "%s.%d", name, (int)getpid()).ptr;
-    int code = save_shards(s, own);
-    if (code != CLI_OK) {
-        return code;
-    }
-    int rc = s->port.rename(s->port.ctx, own, name);
-    if (rc < 0) {
-        (void)s->port.remove(s->port.ctx, own);
-        return write_failed(s, rc);
-    }
-    rc = s->port.sync_dir(s->port.ctx);
     return rc < 0 ? write_failed(s, rc) : CLI_OK;
 }
 

@@ -80,12 +80,7 @@ static const struct cli_column describe_columns[] = {
     {"SUBTOPOLOGY, SOURCES", "a part of the topology, and the topics that it reads; REPARTITION-SOURCES, REPARTITION-SINKS: internal ones "
                              "that it reads and writes"},
     {"CHANGELOGS", "internal topics that hold its state"},
-    COLUMN_INSTANCE,
-    COLUMN_CLIENT_ID,
-    COLUMN_GROUP_SHARD,
-    COLUMN_CURRENT,
-    COLUMN_END,
-    COLUMN_LAG,
+    COLUMNS_GROUP,
 };
 
 const struct cli_command command_streams_describe = {.noun = "streams",

@@ -68,7 +68,7 @@ static void good_file(struct mem_disk *disk, const uint8_t *data, size_t size)
     struct store_port port;
     struct store_backup_writer *w = NULL;
     mem_disk_port(disk, &port);
-    MUSTER_CHECK(store_backup_create(&port, "b", &info, &w) == 0);
+    MUSTER_CHECK(store_backup_create(&port, "b", 1, &info, &w) == 0);
     for (uint32_t i = 0; i < SHARDS; i++) {
         struct store_backup_section section = {.shard = (i + 1) % SHARDS, .index = 1 + i, .term = 1};
         MUSTER_CHECK(store_backup_begin(w, &section) == 0);

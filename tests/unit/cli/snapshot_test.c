@@ -151,7 +151,7 @@ static void write_section(struct fixture *f, struct store_backup_writer *w, uint
 static void write_file(struct fixture *f, uint64_t catalog, uint64_t hash)
 {
     struct store_backup_writer *w;
-    assert_int_equal(store_backup_create(&f->port, "day.backup", &info, &w), 0);
+    assert_int_equal(store_backup_create(&f->port, "day.backup", 1, &info, &w), 0);
     write_section(f, w, 1, LAST + 7, hash);
     write_section(f, w, 0, catalog, 0);
     assert_int_equal(store_backup_commit(w), 0);

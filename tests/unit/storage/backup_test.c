@@ -74,7 +74,7 @@ static int write_section(struct store_backup_writer *w, uint32_t shard, uint32_t
 static int write_backup(const struct store_port *port, const char *name, uint32_t runs)
 {
     struct store_backup_writer *w = NULL;
-    int rc = store_backup_create(port, name, &info, &w);
+    int rc = store_backup_create(port, name, 1, &info, &w);
     if (rc < 0) {
         return rc;
     }
@@ -136,7 +136,7 @@ static void test_round_trip(void **state)
     char text[256];
     assert_int_equal(write_backup(&d->port, "day.backup", MOST_RUNS), 0);
     assert_int_equal(read_backup(&d->port, "day.backup", text), 0);
-    assert_int_equal(mem_disk_file(d->disk, "day.backup.tmp").len, -1);
+    assert_int_equal(mem_disk_file(d->disk, "day.backup.1.tmp").len, -1);
     assert_int_equal(write_backup(&d->port, "day.backup", MOST_RUNS), 0); /* replaces it */
     assert_int_equal(read_backup(&d->port, "day.backup", text), 0);
     assert_int_equal(read_backup(&d->port, "night.backup", text), MUSTER_E_NOT_FOUND);
@@ -206,7 +206,7 @@ static void test_drop_and_missing(void **state)
     struct store_backup_writer *w = NULL;
     struct store_backup_section section = section_of(2);
     char text[256];
-    assert_int_equal(store_backup_create(&d->port, "b", &info, &w), 0);
+    assert_int_equal(store_backup_create(&d->port, "b", 1, &info, &w), 0);
     assert_int_equal(write_section(w, 1, MOST_RUNS), 0);
     uint64_t before = store_backup_bytes(w);
     section.index = 77;
@@ -220,7 +220,7 @@ static void test_drop_and_missing(void **state)
     assert_int_equal(store_backup_commit(w), 0);
     assert_int_equal(read_backup(&d->port, "b", text), 0);
 
-    assert_int_equal(store_backup_create(&d->port, "b", &info, &w), 0);
+    assert_int_equal(store_backup_create(&d->port, "b", 1, &info, &w), 0);
     assert_int_equal(write_section(w, 1, 3), 0);
     assert_int_equal(store_backup_commit(w), MUSTER_E_INVALID);
     assert_int_equal(read_backup(&d->port, "b", text), 0); /* the one before */
@@ -233,7 +233,7 @@ static void test_shards_out_of_range(void **state)
     static const uint32_t shards[][SHARDS] = {{1, 1, 0}, {1, 2, 3}, {2, 0, 2}};
     char text[256];
     for (size_t i = 0; i < COUNT_OF(shards); i++) {
-        assert_int_equal(store_backup_create(&d->port, "b", &info, &w), 0);
+        assert_int_equal(store_backup_create(&d->port, "b", 1, &info, &w), 0);
         for (size_t k = 0; k < SHARDS; k++) {
             struct store_backup_section section = section_of(shards[i][k]);
             assert_int_equal(store_backup_begin(w, &section), 0);
@@ -258,7 +258,7 @@ static void test_failures(void **state)
         mem_disk_faults(d->disk)->fail_write = 0;
         assert_int_equal(rc, MUSTER_E_IO);
         assert_int_equal(read_backup(&d->port, "b", text), 0);
-        assert_int_equal(mem_disk_file(d->disk, "b.tmp").len, -1);
+        assert_int_equal(mem_disk_file(d->disk, "b.1.tmp").len, -1);
     }
     mem_disk_faults(d->disk)->fail_sync = 1;
     assert_int_equal(write_backup(&d->port, "b", MOST_RUNS), MUSTER_E_IO);

@@ -147,7 +147,7 @@ static void a_backup(void **state)
     struct store_backup_section section = {.shard = 0, .index = 1000, .term = 7, .state_hash = 0x1122334455667788};
     memset(info.cluster_id.b, 0xc1, 16);
     mem_disk_port(disk, &port);
-    assert_int_equal(store_backup_create(&port, "day.backup", &info, &w), 0);
+    assert_int_equal(store_backup_create(&port, "day.backup", 1, &info, &w), 0);
     assert_int_equal(store_backup_begin(w, &section), 0);
     assert_int_equal(store_backup_add(w, (struct bytes){(const uint8_t *)"hello", 5}), 0);
     assert_int_equal(store_backup_end(w), 0);
