@@ -388,13 +388,27 @@ static void a_live_log_is_read_to_its_end(void **state)
     run_fini(&r);
 }
 
+static struct change_member_response *change_answer(struct fake *f)
+{
+    struct change_member_response *r = ARENA_NEW(&f->arena, struct change_member_response, 1);
+    wire_init(&wire_change_member_response, r);
+    return r;
+}
+
+static struct cluster_members_response *members_answer(struct fake *f)
+{
+    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
+    wire_init(&wire_cluster_members_response, r);
+    r->node_id = NODE_ID;
+    return r;
+}
+
 /* A change of node 4 stands in the way of every other. */
 static const void *changing(struct fake *f, int16_t key, const void *request)
 {
     (void)request;
     if (key == API_KEY_CHANGE_MEMBER) {
-        struct change_member_response *r = ARENA_NEW(&f->arena, struct change_member_response, 1);
-        wire_init(&wire_change_member_response, r);
+        struct change_member_response *r = change_answer(f);
         r->error_code = 60;
         r->error_message = STR("Another change is under way.");
         return r;
@@ -402,9 +416,7 @@ static const void *changing(struct fake *f, int16_t key, const void *request)
     if (key != API_KEY_CLUSTER_MEMBERS) {
         return NULL;
     }
-    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
-    wire_init(&wire_cluster_members_response, r);
-    r->node_id = NODE_ID;
+    struct cluster_members_response *r = members_answer(f);
     r->change_id = 3;
     r->change_kind = *(int8_t *)f->more_state;
     r->change_node = 4;
@@ -434,17 +446,14 @@ static const void *voting(struct fake *f, int16_t key, const void *request)
 {
     (void)request;
     if (key == API_KEY_CHANGE_MEMBER) {
-        struct change_member_response *r = ARENA_NEW(&f->arena, struct change_member_response, 1);
-        wire_init(&wire_change_member_response, r);
+        struct change_member_response *r = change_answer(f);
         r->change_id = 5;
         return r;
     }
     if (key != API_KEY_CLUSTER_MEMBERS) {
         return NULL;
     }
-    struct cluster_members_response *r = ARENA_NEW(&f->arena, struct cluster_members_response, 1);
-    wire_init(&wire_cluster_members_response, r);
-    r->node_id = NODE_ID;
+    struct cluster_members_response *r = members_answer(f);
     r->members.len = *(int *)f->more_state + 1;
     r->members.v = ARENA_NEW(&f->arena, struct cluster_members_response_member, r->members.len);
     for (int32_t i = 0; i < r->members.len; i++) {
